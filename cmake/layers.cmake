@@ -1,0 +1,10 @@
+# gpl_layer(NAME [DEPENDS LAYER...]): the static library gpl_NAME from src/NAME/*.cc.
+function(gpl_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cc")
+  add_library(gpl_${name} STATIC ${sources})
+  target_include_directories(gpl_${name} PUBLIC "${CMAKE_SOURCE_DIR}/include")
+  foreach(layer IN LISTS ARG_DEPENDS)
+    target_link_libraries(gpl_${name} PUBLIC gpl_${layer})
+  endforeach()
+endfunction()

@@ -1,0 +1,115 @@
+#include <nss.h>
+
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "gpl/core/nearest.h"
+#include "gpl/posix/fd.h"
+#include "output.h"
+
+namespace gpl::cmd {
+namespace {
+
+constexpr const char* usage =
+    R"(gpl runs a command where it fits, with its files, and brings back output, results and exit code.
+
+  gpl run -- python train.py              run it in a private copy of this folder
+  gpl run --out 'out/*.png' -- ./render   bring these results back
+  gpl get last                            bring back what the last run made
+
+Commands:
+  run         run a command, or a job file
+  get         bring back files that a run made
+  history     list the runs whose files are kept
+  match       say whether a version satisfies a specifier
+  completion  print the completions for a shell
+
+gpl COMMAND --help tells more, as do gpl(1) and gpl-architecture(7).
+)";
+
+// The whole command line: DESIGN's commands that no version has yet are known by name.
+constexpr Command table[] = {
+    {"run", run_command},
+    {"get", get_command},
+    {"history", history_command},
+    {"match", match_command},
+    {"completion", completion_command},
+    {"submit", nullptr},
+    {"call", nullptr},
+    {"map", nullptr},
+    {"status", nullptr},
+    {"explain", nullptr},
+    {"wait", nullptr},
+    {"logs", nullptr},
+    {"attach", nullptr},
+    {"cancel", nullptr},
+    {"hold", nullptr},
+    {"release", nullptr},
+    {"rerun", nullptr},
+    {"modify", nullptr},
+    {"exec", nullptr},
+    {"top", nullptr},
+    {"data", nullptr},
+    {"devices", nullptr},
+    {"peers", nullptr},
+    {"doctor", nullptr},
+    {"worker", nullptr},
+    {"leave", nullptr},
+    {"key", nullptr},
+    {"wal", nullptr},
+    {"python", nullptr},
+    {"rsh", nullptr},
+    {"coordinator", nullptr},
+};
+
+// Name lookups stay in this binary: a static one would load the host's own NSS modules, and abort
+// where they are of another glibc.
+void keep_name_services_inside() {
+  __nss_configure_lookup("hosts", "files dns");
+  for (const char* database : {"passwd", "group", "services", "protocols"}) {
+    __nss_configure_lookup(database, "files");
+  }
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : table) names.emplace_back(command.name);
+  std::fprintf(stderr, "gpl: unknown command '%s'", name.c_str());
+  if (const auto near = nearest(name, names)) {
+    std::fprintf(stderr, "; did you mean '%s'?\n", near->c_str());
+  } else {
+    std::fputs("; gpl --help lists them\n", stderr);
+  }
+  return 2;
+}
+
+int dispatch(const std::vector<std::string>& words, unsigned closed_stdio) {
+  if (words.empty()) {
+    std::fputs(usage, stderr);
+    return 2;
+  }
+  const std::string& name = words.front();
+  if (name == "--version") return print(std::string("gpl ") + GPL_VERSION + "\n");
+  if (name == "--help" || name == "-h" || name == "help") return print(usage);
+  for (const Command& command : table) {
+    if (name != command.name) continue;
+    if (command.run == nullptr) {
+      std::fprintf(stderr, "gpl: '%s' comes with a later version of gpl\n", name.c_str());
+      return 2;
+    }
+    return command.run({{words.begin() + 1, words.end()}, closed_stdio});
+  }
+  return unknown_command(name);
+}
+
+}  // namespace
+}  // namespace gpl::cmd
+
+int main(int argc, char** argv) {
+  gpl::cmd::keep_name_services_inside();
+  const unsigned closed_stdio = gpl::posix::open_missing_stdio();
+  return gpl::cmd::dispatch({argv + 1, argv + argc}, closed_stdio);
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace gpl::artifact {
+
+/// The unsigned number in the first sizeof(T) bytes at `at`, which must be there, in network order.
+template <class T>
+T read_big_endian(std::string_view bytes, std::size_t at) {
+  std::uint64_t value = 0;
+  for (const char byte : bytes.substr(at, sizeof(T)))
+    value = value << 8U | static_cast<unsigned char>(byte);
+  return static_cast<T>(value);
+}
+
+}  // namespace gpl::artifact

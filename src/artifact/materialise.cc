@@ -1,0 +1,169 @@
+#include "gpl/artifact/materialise.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <ranges>
+
+#include "gpl/artifact/file_copy.h"
+#include "gpl/posix/error.h"
+#include "gpl/posix/fd.h"
+#include "gpl/posix/file.h"
+
+namespace gpl::artifact {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+// A file that was written this recently may still be being written.
+constexpr std::int64_t recent_ns = 10 * second_ns;
+
+std::int64_t to_ns(const timespec& time) {
+  return std::int64_t{time.tv_sec} * second_ns + time.tv_nsec;
+}
+
+timespec to_timespec(std::int64_t ns) {
+  const std::int64_t part = (ns % second_ns + second_ns) % second_ns;
+  return timespec{(ns - part) / second_ns, part};
+}
+
+std::int64_t now_ns() {
+  timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return to_ns(now);
+}
+
+bool same_state(const struct stat& one, const struct stat& other) {
+  return one.st_size == other.st_size && to_ns(one.st_mtim) == to_ns(other.st_mtim);
+}
+
+class Materialisation {
+ public:
+  Materialisation(posix::Fd root, posix::Fd destination, const std::function<bool()>& interrupted)
+      : root_(std::move(root)),
+        destination_(std::move(destination)),
+        interrupted_(interrupted),
+        copy_(interrupted),
+        recent_since_ns_(now_ns() - recent_ns) {}
+
+  Status add(const Entry& entry) {
+    if (interrupted_ && interrupted_()) return Error{Code::busy, "interrupted"};
+    switch (entry.type) {
+      case EntryType::directory:
+        return add_directory(entry);
+      case EntryType::symlink:
+        return add_symlink(entry);
+      case EntryType::file:
+        return add_file(entry);
+    }
+    return success();
+  }
+
+  // Last, deepest first: a folder may be read-only, and its time changes with what is put in.
+  Status finish_directory(const Entry& entry) {
+    const timespec times[] = {{0, UTIME_OMIT}, to_timespec(entry.mtime_ns)};
+    if (::utimensat(destination_.get(), entry.path.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0 ||
+        ::fchmodat(destination_.get(), entry.path.c_str(), entry.mode, 0) != 0) {
+      return cannot_make(entry);
+    }
+    return success();
+  }
+
+  std::vector<Note> take_notes() { return std::move(notes_); }
+
+ private:
+  Status cannot_make(const Entry& entry) const {
+    return posix::io_error("cannot make the private copy of " + entry.path);
+  }
+
+  Status add_directory(const Entry& entry) {
+    if (::mkdirat(destination_.get(), entry.path.c_str(), 0700) == 0) return success();
+    return cannot_make(entry);
+  }
+
+  Status add_symlink(const Entry& entry) {
+    if (::symlinkat(entry.link_target.c_str(), destination_.get(), entry.path.c_str()) == 0) {
+      return success();
+    }
+    return cannot_make(entry);
+  }
+
+  Status add_file(const Entry& entry) {
+    const std::string& source = entry.source.empty() ? entry.path : entry.source;
+    const posix::Fd from(::openat(root_.get(), source.c_str(),
+                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    struct stat before;
+    if (!from.valid() || ::fstat(from.get(), &before) != 0) return left_out(entry);
+    if (!S_ISREG(before.st_mode)) {
+      notes_.push_back({Note::Kind::left_out, entry.path, "is no longer a file"});
+      return success();
+    }
+    const posix::Fd to(::openat(destination_.get(), entry.path.c_str(),
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!to.valid()) return cannot_make(entry);
+    if (Status copied = copy_.copy(from.get(), to.get(), before.st_size); !copied.ok()) {
+      return Error{copied.error().code,
+                   "cannot make the private copy of " + entry.path + ": " + copied.error().message};
+    }
+    note_if_changed(entry, from.get(), before);
+    const timespec times[] = {{0, UTIME_OMIT}, before.st_mtim};
+    if (::fchmod(to.get(), before.st_mode & 0777U) != 0 || ::futimens(to.get(), times) != 0) {
+      return cannot_make(entry);
+    }
+    return success();
+  }
+
+  Status left_out(const Entry& entry) {
+    // Gone since it was listed: as if it had gone a moment earlier.
+    if (errno == ENOENT || errno == ENOTDIR) return success();
+    // The caller's own limits, and not this file's fault.
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) return cannot_make(entry);
+    notes_.push_back(
+        {Note::Kind::left_out, entry.path, "cannot be read (" + posix::errno_text(errno) + ")"});
+    return success();
+  }
+
+  void note_if_changed(const Entry& entry, int from, const struct stat& before) {
+    const std::int64_t listed_size = static_cast<std::int64_t>(entry.size_bytes);
+    bool changed = before.st_size != listed_size || to_ns(before.st_mtim) != entry.mtime_ns;
+    struct stat after;
+    if (!changed && to_ns(before.st_mtim) > recent_since_ns_ && ::fstat(from, &after) == 0) {
+      changed = !same_state(before, after);
+    }
+    if (changed)
+      notes_.push_back({Note::Kind::changed, entry.path, "was written to while it was taken"});
+  }
+
+  posix::Fd root_;
+  posix::Fd destination_;
+  const std::function<bool()>& interrupted_;
+  FileCopy copy_;
+  std::int64_t recent_since_ns_;
+  std::vector<Note> notes_;
+};
+
+}  // namespace
+
+Result<std::vector<Note>> materialise(const std::string& root, const std::vector<Entry>& entries,
+                                      const std::string& destination,
+                                      const std::function<bool()>& interrupted) {
+  Result<posix::Fd> from = posix::open_folder(root);
+  if (!from.ok()) return std::move(from).error();
+  Result<posix::Fd> to = posix::open_folder(destination);
+  if (!to.ok()) return std::move(to).error();
+  Materialisation copy(std::move(from).value(), std::move(to).value(), interrupted);
+  for (const Entry& entry : entries) {
+    if (Status added = copy.add(entry); !added.ok()) return std::move(added).error();
+  }
+  for (const Entry& entry : entries | std::views::reverse) {
+    if (entry.type != EntryType::directory) continue;
+    if (Status finished = copy.finish_directory(entry); !finished.ok()) {
+      return std::move(finished).error();
+    }
+  }
+  return copy.take_notes();
+}
+
+}  // namespace gpl::artifact

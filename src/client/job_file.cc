@@ -1,0 +1,92 @@
+#include "gpl/client/job_file.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "gpl/host/toml_table.h"
+
+namespace gpl::client {
+namespace {
+
+using host::TomlTable;
+
+/// Keys that name options of `gpl run` which this version does not have.
+const std::vector<std::string>& later_keys() {
+  static const std::vector<std::string> keys = {
+      "gpus",   "gpu",       "gpu_memory", "gpu_share",   "gpu_model",    "compute_capability",
+      "cpus",   "memory",    "framework",  "environment", "on",           "label",
+      "secret", "data",      "retries",    "on_loss",     "priority",     "after",
+      "array",  "each_line", "nodes",      "launcher",    "allow_pending"};
+  return keys;
+}
+
+void read_env_list(TomlTable& table, const std::vector<std::string>& list, JobFile& job) {
+  for (const std::string& entry : list) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos) {
+      job.spec.env.push_back({entry.substr(0, equals), entry.substr(equals + 1)});
+    } else if (entry.empty() || entry.find('\0') != std::string::npos) {
+      table.refuse("env", Code::invalid, "env: an element is neither NAME nor NAME=VALUE");
+    } else {
+      job.env_from_caller.push_back(entry);
+    }
+  }
+}
+
+void read_env(TomlTable& table, JobFile& job) {
+  if (table.holds_table("env")) {
+    const auto pairs = table.string_table("env", "put the value in quotes");
+    if (!pairs) return;
+    for (const auto& [name, value] : *pairs) job.spec.env.push_back({name, value});
+  } else if (const auto list = table.strings(
+                 "env", "write a table, { K = \"V\" }, or a list, [\"K=V\", \"K\"]")) {
+    read_env_list(table, *list, job);
+  }
+}
+
+void read_time_limit(TomlTable& table, JobSpec& spec) {
+  const auto text = table.string("time_limit", "write \"90s\", \"10m\" or \"1h30m\"");
+  if (!text) return;
+  const Result<Duration> limit = parse_duration(*text);
+  if (limit.ok()) {
+    spec.time_limit = limit.value();
+  } else {
+    table.refuse("time_limit", limit.error().code, "time_limit: " + limit.error().message);
+  }
+}
+
+/// A list where a single string is the likely slip.
+std::vector<std::string> read_list(TomlTable& table, std::string_view key) {
+  return table.strings(key, "write [\"...\"], also for one").value_or(std::vector<std::string>{});
+}
+
+}  // namespace
+
+Result<JobFile> parse_job_file(std::string_view text, const std::string& file_name) {
+  Result<TomlTable> parsed = TomlTable::parse(text, file_name);
+  if (!parsed.ok()) return parsed.error();
+  TomlTable& table = parsed.value();
+
+  JobFile job;
+  JobSpec& spec = job.spec;
+  table.refuse_later(later_keys());
+  if (auto command =
+          table.strings("command",
+                        "write a list of words, [\"python\", \"train.py\"], or for a shell "
+                        "[\"sh\", \"-c\", \"...\"]"))
+    spec.command = std::move(*command);
+  spec.name = table.string("name").value_or("");
+  read_env(table, job);
+  spec.stage = read_list(table, "stage");
+  if (table.boolean("no_stage").value_or(false)) spec.staging = StagingMode::none;
+  spec.outputs = read_list(table, "out");
+  spec.pass_stdin = table.boolean("stdin").value_or(false);
+  read_time_limit(table, spec);
+
+  if (Status status = table.finish(); !status.ok()) return status.error();
+  if (Status status = validate(spec); !status.ok())
+    return Error{status.error().code, file_name + ": " + status.error().message};
+  return job;
+}
+
+}  // namespace gpl::client

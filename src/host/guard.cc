@@ -1,0 +1,257 @@
+#include "gpl/host/guard.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <optional>
+
+#include "gpl/host/descendants.h"
+
+namespace gpl::host {
+namespace {
+
+// A process in uninterruptible sleep outlives SIGKILL: after this long it is reported instead.
+constexpr std::int64_t kill_patience_ms = 10'000;
+constexpr std::int64_t kill_again_ms = 2;
+constexpr int quick_looks = 32;
+
+std::int64_t now_ms() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// So that `pkill -f 'gpl run'` meets the CLI and not the guard that cleans up after it. The
+// arguments lie in one piece before the environment: proc(5), cmdline.
+void set_title(const char* title) {
+  ::prctl(PR_SET_NAME, title);
+  char* begin = ::program_invocation_name;
+  char* end = ::environ != nullptr ? ::environ[0] : nullptr;
+  if (begin == nullptr || end == nullptr || end <= begin + 1) return;
+  const auto room = static_cast<std::size_t>(end - begin);
+  std::memset(begin, 0, room);
+  std::memcpy(begin, title, std::min(room - 1, std::strlen(title)));
+}
+
+// Closes every descriptor from 3 on that is not in `kept`.
+void close_others(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 3;
+  for (const int fd : kept) {
+    const auto number = static_cast<unsigned>(fd);
+    if (number > first) ::close_range(first, number - 1, 0);
+    first = std::max(first, number + 1);
+  }
+  ::close_range(first, ~0U, 0);
+}
+
+int above_stdio(int fd) { return fd > 2 ? fd : ::fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+class GuardProcess {
+ public:
+  GuardProcess(const Launch& launch, posix::Fd link) : launch_(launch), link_(std::move(link)) {}
+
+  [[noreturn]] void run() {
+    settle();
+    start();
+    while (true) {
+      wait();
+      take_orders();
+      reap();
+      step();
+    }
+  }
+
+ private:
+  enum class Phase {
+    running,      // the command's first process runs
+    lingering,    // it has ended; the rest may finish by itself
+    terminating,  // SIGTERM is sent
+    killing,      // SIGKILL is sent, again and again
+  };
+
+  // A session of its own, out of reach of the terminal; nothing of the parent's kept open.
+  void settle() {
+    ::setsid();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    set_title("gpl-guard");
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
+    stdio_ = Stdio{above_stdio(launch_.stdio.in), above_stdio(launch_.stdio.out),
+                   above_stdio(launch_.stdio.err)};
+    std::vector<int> kept = launch_.locks;
+    kept.insert(kept.end(), {link_.get(), stdio_.in, stdio_.out, stdio_.err});
+    close_others(std::move(kept));
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= 2; ++fd) {
+      if (null < 0 || ::dup2(null, fd) < 0) ::close(fd);
+    }
+    if (null > 2) ::close(null);
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    children_.reset(::signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+  }
+
+  void start() {
+    GuardReport report;
+    Program program = find_program(launch_.command);
+    report.failure = program.failure;
+    if (report.failure.errno_value == 0) {
+      first_ = spawn(program.path, launch_.command, stdio_, report.failure);
+    }
+    for (const int fd : {stdio_.in, stdio_.out, stdio_.err}) ::close(fd);
+    report.kind = first_ > 0 ? GuardReport::Kind::started : GuardReport::Kind::failed_to_start;
+    report.pid = first_;
+    tell(report);
+    if (first_ < 0) ::_exit(0);
+    ::chdir("/");  // not to keep a file system busy
+  }
+
+  void wait() {
+    pollfd events[] = {{link_.get(), POLLIN, 0}, {children_.get(), POLLIN, 0}};
+    if (parent_gone_) events[0].fd = -1;
+    int timeout = -1;
+    if (deadline_ms_) {
+      timeout = static_cast<int>(std::clamp<std::int64_t>(*deadline_ms_ - now_ms(), 0, 60'000));
+    }
+    (void)::poll(events, 2, timeout);
+    signalfd_siginfo info;
+    while (::read(children_.get(), &info, sizeof info) > 0) {
+    }
+  }
+
+  void take_orders() {
+    while (!parent_gone_) {
+      GuardOrder order;
+      const ssize_t got = ::recv(link_.get(), &order, sizeof order, MSG_DONTWAIT);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      if (got != sizeof order) {
+        parent_gone_ = true;
+        link_.reset();
+        terminate(orphan_grace_ms);
+        return;
+      }
+      switch (order.kind) {
+        case GuardOrder::Kind::signal:
+          if (!first_ended_) ::kill(-first_, order.signal_number);
+          break;
+        case GuardOrder::Kind::end:
+          terminate(order.grace_ms);
+          break;
+      }
+    }
+  }
+
+  void reap() {
+    int status = 0;
+    rusage usage;
+    pid_t pid = 0;
+    while ((pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0) {
+      if (pid == first_) on_first_process_ended(status, usage);
+    }
+    // No child, no descendant: an orphan would have been handed to us.
+    if (pid < 0 && errno == ECHILD) leave(0);
+  }
+
+  void on_first_process_ended(int status, const rusage& usage) {
+    first_ended_ = true;
+    GuardReport report;
+    report.kind = GuardReport::Kind::first_process_ended;
+    const auto micros = [](const timeval& time) {
+      return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
+    };
+    report.ended =
+        FirstProcessEnded{status, micros(usage.ru_utime), micros(usage.ru_stime), usage.ru_maxrss};
+    tell(report);
+    if (phase_ == Phase::running) enter(Phase::lingering, linger_ms);
+  }
+
+  void terminate(std::int64_t grace_ms) {
+    if (phase_ == Phase::killing) return;
+    if (phase_ == Phase::terminating) {
+      deadline_ms_ = std::min(*deadline_ms_, now_ms() + grace_ms);
+      return;
+    }
+    if (grace_ms > 0) signal_all(descendants(false), SIGTERM);
+    enter(Phase::terminating, grace_ms);
+  }
+
+  void step() {
+    if (!deadline_ms_ || now_ms() < *deadline_ms_) return;
+    switch (phase_) {
+      case Phase::running:
+        break;
+      case Phase::lingering:
+        terminate(leftover_grace_ms);
+        break;
+      case Phase::terminating:
+        killing_since_ms_ = now_ms();
+        enter(Phase::killing, 0);
+        break;
+      case Phase::killing:
+        kill_all();
+        break;
+    }
+  }
+
+  void kill_all() {
+    std::vector<pid_t> left = descendants(false);
+    // A process that forks and ends all the time is caught in one of many quick looks.
+    for (int look = 0; look < quick_looks && !left.empty(); ++look) {
+      signal_all(left, SIGKILL);
+      reap();
+      left = descendants(false);
+    }
+    // Where /proc is not mounted there is nothing to see, and the group is what we know.
+    if (left.empty() && !first_ended_) ::kill(-first_, SIGKILL);
+    if (now_ms() - killing_since_ms_ > kill_patience_ms) leave(static_cast<int>(left.size()));
+    deadline_ms_ = now_ms() + (now_ms() - killing_since_ms_ < 100 ? kill_again_ms : 50);
+  }
+
+  void enter(Phase phase, std::int64_t deadline_in_ms) {
+    phase_ = phase;
+    deadline_ms_ = now_ms() + deadline_in_ms;
+  }
+
+  [[noreturn]] void leave(int survivors) {
+    GuardReport report;
+    report.kind = GuardReport::Kind::all_gone;
+    report.survivors = survivors;
+    tell(report);
+    ::_exit(0);
+  }
+
+  void tell(const GuardReport& report) {
+    if (!parent_gone_) (void)::send(link_.get(), &report, sizeof report, MSG_NOSIGNAL);
+  }
+
+  const Launch& launch_;
+  posix::Fd link_;
+  posix::Fd children_;
+  Stdio stdio_;
+  pid_t first_ = -1;
+  bool first_ended_ = false;
+  bool parent_gone_ = false;
+  Phase phase_ = Phase::running;
+  std::optional<std::int64_t> deadline_ms_;
+  std::int64_t killing_since_ms_ = 0;
+};
+
+}  // namespace
+
+void run_guard(const Launch& launch, posix::Fd link) {
+  GuardProcess(launch, std::move(link)).run();
+}
+
+}  // namespace gpl::host

@@ -1,0 +1,109 @@
+#include "gpl/host/guard_runner.h"
+
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "gpl/host/descendants.h"
+#include "gpl/host/guard.h"
+#include "gpl/posix/error.h"
+
+namespace gpl::host {
+namespace {
+
+constexpr int sweep_again_ms = 2;
+
+}  // namespace
+
+Status GuardRunner::start(const Launch& launch) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return posix::io_error("cannot make the guard's socket");
+  }
+  posix::Fd mine(ends[0]);
+  posix::Fd guards(ends[1]);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGCHLD, SIG_DFL);  // where a caller left it ignored, no child could be waited for
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    mine.reset();
+    run_guard(launch, std::move(guards));
+  }
+  const int fork_errno = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return posix::io_error("cannot fork the guard", fork_errno);
+  guard_ = pid;
+  link_ = std::move(mine);
+  return success();
+}
+
+void GuardRunner::signal(int signal_number) {
+  const GuardOrder order{GuardOrder::Kind::signal, signal_number, 0};
+  (void)::send(link_.get(), &order, sizeof order, MSG_NOSIGNAL);
+}
+
+void GuardRunner::end(std::int64_t grace_ms) {
+  const GuardOrder order{GuardOrder::Kind::end, 0, grace_ms};
+  (void)::send(link_.get(), &order, sizeof order, MSG_NOSIGNAL);
+}
+
+int GuardRunner::wait_ms() const { return lost_ && !settled_ ? sweep_again_ms : -1; }
+
+std::vector<RunnerEvent> GuardRunner::take_events() {
+  std::vector<RunnerEvent> events;
+  while (!lost_ && !settled_) {
+    GuardReport report;
+    const ssize_t got = ::recv(link_.get(), &report, sizeof report, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return events;
+    if (got != sizeof report) {
+      lost_ = true;
+      link_.reset();
+      break;
+    }
+    switch (report.kind) {
+      case GuardReport::Kind::started:
+        events.push_back(Started{report.pid});
+        break;
+      case GuardReport::Kind::failed_to_start:
+        settled_ = true;
+        events.push_back(SpawnFailed{report.failure});
+        break;
+      case GuardReport::Kind::first_process_ended:
+        events.push_back(report.ended);
+        break;
+      case GuardReport::Kind::all_gone:
+        settled_ = true;
+        events.push_back(AllGone{report.survivors});
+        break;
+    }
+  }
+  if (lost_ && !settled_) sweep_after_loss(events);
+  // The guard exits right after its last report.
+  if (settled_ && guard_ > 0 && ::waitpid(guard_, nullptr, 0) == guard_) guard_ = -1;
+  return events;
+}
+
+// What the guard had started is ours now, as its subreaper. A process that was there before us is
+// in our own session; nothing of the attempt can be.
+void GuardRunner::sweep_after_loss(std::vector<RunnerEvent>& events) {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  const std::vector<pid_t> left = descendants(true);
+  if (left.empty()) {
+    guard_ = -1;
+    settled_ = true;
+    events.push_back(GuardLost{});
+    return;
+  }
+  signal_all(left, SIGKILL);
+}
+
+}  // namespace gpl::host
