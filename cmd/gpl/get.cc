@@ -159,6 +159,8 @@ int get_runs(const std::vector<client::KeptRun>& runs, const std::string& into, 
 
 }  // namespace
 
+std::span<const OptionRow> get_options() { return rows; }
+
 int get_command(const Invocation& invocation) {
   Result<ParsedOptions> parsed = parse_mixed_options(rows, invocation.args);
   if (!parsed.ok()) return fail(parsed.error());

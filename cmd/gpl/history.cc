@@ -84,6 +84,8 @@ std::string as_json(const std::vector<client::KeptRun>& runs) {
 
 }  // namespace
 
+std::span<const OptionRow> history_options() { return rows; }
+
 int history_command(const Invocation& invocation) {
   Result<ParsedOptions> options = parse_mixed_options(rows, invocation.args);
   if (!options.ok()) return fail(options.error());

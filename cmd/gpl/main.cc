@@ -9,11 +9,12 @@
 #include "gpl/core/nearest.h"
 #include "gpl/posix/fd.h"
 #include "output.h"
+#include "run_options.h"
 
 namespace gpl::cmd {
 namespace {
 
-constexpr const char* usage =
+constexpr const char* usage_head =
     R"(gpl runs a command where it fits, with its files, and brings back output, results and exit code.
 
   gpl run -- python train.py              run it in a private copy of this folder
@@ -21,22 +22,20 @@ constexpr const char* usage =
   gpl get last                            bring back what the last run made
 
 Commands:
-  run         run a command, or a job file
-  get         bring back files that a run made
-  history     list the runs whose files are kept
-  match       say whether a version satisfies a specifier
-  completion  print the completions for a shell
-
+)";
+constexpr const char* usage_tail =
+    R"(
 gpl COMMAND --help tells more, as do gpl(1) and gpl-architecture(7).
 )";
 
 // The whole command line: DESIGN's commands that no version has yet are known by name.
 constexpr Command table[] = {
-    {"run", run_command},
-    {"get", get_command},
-    {"history", history_command},
-    {"match", match_command},
-    {"completion", completion_command},
+    {"run", run_command, "run a command, or a job file", run_options, Takes::job_file_or_command},
+    {"get", get_command, "bring back files that a run made", get_options, Takes::kept_job},
+    {"history", history_command, "list the runs whose files are kept", history_options},
+    {"match", match_command, "say whether a version satisfies a specifier", match_options},
+    {"completion", completion_command, "print the completions for a shell", completion_options,
+     Takes::shell},
     {"submit", nullptr},
     {"call", nullptr},
     {"map", nullptr},
@@ -74,6 +73,17 @@ void keep_name_services_inside() {
   }
 }
 
+std::string usage() {
+  std::string text = usage_head;
+  for (const Command& command : table) {
+    if (command.run == nullptr) continue;
+    std::string name = command.name;
+    name.resize(10, ' ');
+    text += "  " + name + "  " + command.summary + "\n";
+  }
+  return text + usage_tail;
+}
+
 int unknown_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : table) names.emplace_back(command.name);
@@ -88,12 +98,12 @@ int unknown_command(const std::string& name) {
 
 int dispatch(const std::vector<std::string>& words, unsigned closed_stdio) {
   if (words.empty()) {
-    std::fputs(usage, stderr);
+    std::fputs(usage().c_str(), stderr);
     return 2;
   }
   const std::string& name = words.front();
   if (name == "--version") return print(std::string("gpl ") + GPL_VERSION + "\n");
-  if (name == "--help" || name == "-h" || name == "help") return print(usage);
+  if (name == "--help" || name == "-h" || name == "help") return print(usage());
   for (const Command& command : table) {
     if (name != command.name) continue;
     if (command.run == nullptr) {
@@ -106,6 +116,9 @@ int dispatch(const std::vector<std::string>& words, unsigned closed_stdio) {
 }
 
 }  // namespace
+
+std::span<const Command> commands() { return table; }
+
 }  // namespace gpl::cmd
 
 int main(int argc, char** argv) {

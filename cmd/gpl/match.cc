@@ -16,6 +16,7 @@
 #include "gpl/core/result.h"
 #include "gpl/core/specifier.h"
 #include "gpl/core/version.h"
+#include "output.h"
 
 namespace gpl::cmd {
 namespace {
@@ -23,7 +24,14 @@ namespace {
 constexpr int exit_true = 0;
 constexpr int exit_false = 1;
 constexpr int exit_usage = 2;
-constexpr int exit_closed_stdout = 141;  // what SIGPIPE's default action looks like to a shell
+
+// For the completions: this command takes its few words apart by itself.
+constexpr OptionRow rows[] = {
+    {"version", OptionRow::Kind::value, "V", "", "the version to look at"},
+    {"json", OptionRow::Kind::flag, "", "", "print one object"},
+    {"stdin", OptionRow::Kind::flag, "", "", "read lines of VERSION, a TAB, SPECIFIER"},
+    {"help", OptionRow::Kind::flag, "", "", "print this"},
+};
 
 constexpr std::string_view help =
     R"(Say whether a Python package's version satisfies a specifier (PEP 440).
@@ -115,13 +123,10 @@ int complain(const std::string& message) {
   return exit_usage;
 }
 
-/// Writes to stdout now, and returns `code`, or another when that fails.
-int print(std::string_view text, int code) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
-    return code;
-  }
-  if (errno == EPIPE) return exit_closed_stdout;
-  return complain(std::string("match: cannot write to stdout: ") + std::strerror(errno));
+// A result that nobody could read is neither true nor false.
+int answer_with(std::string_view text, int code) {
+  const int failed = print(text, exit_usage);
+  return failed != 0 ? failed : code;
 }
 
 int match_one(const MatchOptions& options) {
@@ -143,7 +148,7 @@ int match_one(const MatchOptions& options) {
     // After === any bytes may stand, and JSON holds none that are not UTF-8.
     out = answer.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
-  return print(out + "\n", matches ? exit_true : exit_false);
+  return answer_with(out + "\n", matches ? exit_true : exit_false);
 }
 
 /// Undoes \t, \n and \\; any other backslash stands for itself.
@@ -229,7 +234,7 @@ int match_lines() {
     const Status added =
         got == 0 ? lines.finish() : lines.add({buffer.data(), static_cast<std::size_t>(got)});
     // Before the next read blocks: a program at the other end may wait for its answers.
-    if (const int code = print(lines.take_answers(), exit_true); code != exit_true) return code;
+    if (const int code = answer_with(lines.take_answers(), exit_true); code != exit_true) return code;
     if (!added) return complain(added.error().message);
     if (got == 0) return exit_true;
   }
@@ -237,10 +242,12 @@ int match_lines() {
 
 }  // namespace
 
+std::span<const OptionRow> match_options() { return rows; }
+
 int match_command(const Invocation& invocation) {
   const auto options = parse_options(invocation.args);
   if (!options) return complain(options.error().message);
-  if (options.value().help) return print(help, exit_true);
+  if (options.value().help) return answer_with(help, exit_true);
   return options.value().from_stdin ? match_lines() : match_one(options.value());
 }
 

@@ -10,7 +10,7 @@
 
 namespace gpl::cmd {
 
-int print(std::string_view text) {
+int print(std::string_view text, int failed) {
   ::signal(SIGPIPE, SIG_IGN);
   while (!text.empty()) {
     const ssize_t put = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -18,7 +18,7 @@ int print(std::string_view text) {
     if (put < 0 && errno == EPIPE) return 128 + SIGPIPE;
     if (put < 0) {
       std::fprintf(stderr, "gpl: cannot write to standard output: %s\n", std::strerror(errno));
-      return 1;
+      return failed;
     }
     text.remove_prefix(static_cast<std::size_t>(put));
   }

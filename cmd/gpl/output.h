@@ -7,8 +7,8 @@
 namespace gpl::cmd {
 
 /// Writes `text` to standard output. Returns an exit code: 0; 141 when the reader is gone, as for a
-/// program that SIGPIPE ended; 1 when it cannot be written, with a word on standard error.
-int print(std::string_view text);
+/// program that SIGPIPE ended; `failed` when it cannot be written, with a word on standard error.
+int print(std::string_view text, int failed = 1);
 
 /// A table for people: a header row and rows, columns two blanks apart, nothing cut.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);

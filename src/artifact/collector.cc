@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+
+#include "gpl/core/ascii.h"
+#include "gpl/posix/error.h"
 
 namespace gpl::artifact {
 namespace {
@@ -43,7 +45,7 @@ void Collector::add(int folder, const Folder::Name& name, std::string path, std:
   if (fstatat(folder, name.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno != ENOENT)
       note(Note::Kind::left_out, std::move(path),
-           std::string("cannot be looked at: ") + std::strerror(errno));
+           "cannot be looked at: " + posix::errno_text(errno));
     return;
   }
   if (const char* kind = special_kind(static_cast<unsigned char>(IFTODT(status.st_mode))))
@@ -87,7 +89,7 @@ Status Collector::unopened(const Error& error, const std::string& path) {
     return success();
   }
   return Error{error.code,
-               path + " cannot be read: " + error.message +
+               in_quotes(path) + " cannot be read: " + error.message +
                    "; leave the folder out with a line in .gplignore, or run with --no-stage"};
 }
 

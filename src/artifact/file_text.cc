@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "gpl/posix/error.h"
 
 namespace gpl::artifact {
 namespace {
@@ -60,7 +61,7 @@ std::string describe(const NoText& none) {
     case NoText::Why::too_large:
       return "is too large";
     case NoText::Why::failed:
-      return std::string("cannot be read: ") + std::strerror(none.error);
+      return "cannot be read: " + posix::errno_text(none.error);
   }
   return {};
 }

@@ -5,7 +5,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+
+#include "gpl/posix/error.h"
 
 namespace gpl::artifact {
 namespace {
@@ -13,10 +14,10 @@ namespace {
 Error failure(int error) {
   if (error == ENOENT || error == ENOTDIR || error == ELOOP)
     return {Code::not_found, "there is no such folder"};
-  if (error == EACCES || error == EPERM) return {Code::denied, std::strerror(error)};
+  if (error == EACCES || error == EPERM) return {Code::denied, posix::errno_text(error)};
   if (error == EMFILE || error == ENFILE)
     return {Code::io, "too many open files: the folders are nested deeper than ulimit -n allows"};
-  return {Code::io, std::strerror(error)};
+  return {Code::io, posix::errno_text(error)};
 }
 
 }  // namespace

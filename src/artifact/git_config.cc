@@ -4,19 +4,13 @@
 
 #include "gpl/artifact/file_text.h"
 #include "gpl/artifact/glob.h"
+#include "gpl/core/ascii.h"
 
 namespace gpl::artifact {
 namespace {
 
 constexpr std::size_t config_limit_bytes = 64U << 20U;
 constexpr int include_limit = 10;
-
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  return result;
-}
 
 bool is_alpha(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_key(int c) { return is_alpha(c) || (c >= '0' && c <= '9') || c == '-'; }
@@ -75,7 +69,7 @@ class Parser {
     section_.clear();
     int c = next();
     for (; is_key(c) || c == '.'; c = next()) section_ += static_cast<char>(c);
-    section_ = lowered(section_);
+    section_ = to_lower(section_);
     if (section_.empty()) return false;
     if (c == ']') return true;
     while (is_blank(c)) c = next();
@@ -92,7 +86,7 @@ class Parser {
   bool read_variable(int first, GitConfigVariable& variable) {
     std::string key(1, static_cast<char>(first));
     while (is_key(peek())) key += static_cast<char>(next());
-    variable.name = section_ + "." + lowered(key);
+    variable.name = section_ + "." + to_lower(key);
     int c = next();
     while (is_blank(c)) c = next();
     if (c == '\n' || c < 0) return true;
@@ -143,7 +137,7 @@ class Parser {
 
 Result<bool> as_bool(const GitConfigVariable& variable) {
   if (!variable.value) return true;
-  const std::string word = lowered(*variable.value);
+  const std::string word = to_lower(*variable.value);
   if (word == "true" || word == "yes" || word == "on") return true;
   if (word.empty() || word == "false" || word == "no" || word == "off") return false;
   const bool number = word.find_first_not_of("0123456789kmg+-") == std::string::npos;
@@ -200,7 +194,7 @@ Status GitConfigReader::take(const GitConfigVariable& variable, const std::strin
   if (!variable.value) return success();
   if (name == "core.excludesfile") config.excludes_file = expand(*variable.value, {});
   if (name == "core.worktree") config.work_tree = variable.value;
-  if (name == "extensions.objectformat") config.object_format = lowered(*variable.value);
+  if (name == "extensions.objectformat") config.object_format = to_lower(*variable.value);
 
   constexpr std::string_view conditional = "includeif.";
   const bool included =

@@ -7,6 +7,7 @@
 
 #include "gpl/artifact/ewah_bitmap.h"
 #include "gpl/artifact/file_text.h"
+#include "gpl/core/ascii.h"
 
 namespace gpl::artifact {
 namespace {
@@ -20,13 +21,6 @@ struct Named {
   std::uint32_t mode;
   bool sparse;
 };
-
-std::string folded(std::string_view name) {
-  std::string result(name);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  return result;
-}
 
 /// The shared entries as the split index changes them, then its own new ones.
 Result<std::vector<Named>> merge(const GitIndexFile& file, const GitIndexFile& shared) {
@@ -117,12 +111,11 @@ Result<GitIndex> GitIndex::combine(const GitIndexFile& file, const GitIndexFile*
     const auto& [name, mode, sparse] = all[i];
     if (name.empty())
       return Error{Code::invalid, "entry " + std::to_string(i + 1) + " has no name"};
-    if (!file.link() && i != 0 && name < all[i - 1].name)
-      return Error{Code::invalid, "entry " + std::to_string(i + 1) + " is out of order"};
     index.entries_.push_back(
-        {fold_case ? folded(name) : std::string(name), (mode & type_bits) == gitlink, sparse});
+        {fold_case ? to_lower(name) : std::string(name), (mode & type_bits) == gitlink, sparse});
   }
-  // Stages of an unmerged path are one entry here, and so are names that differ only in case.
+  // Stages of an unmerged path are one entry here, and so are names that differ only in case. git
+  // writes an index in order, but reads one that is not (its own split sparse ones can be).
   const auto by_name = [](const Entry& a, const Entry& b) { return a.name < b.name; };
   if (!std::is_sorted(index.entries_.begin(), index.entries_.end(), by_name))
     std::stable_sort(index.entries_.begin(), index.entries_.end(), by_name);
@@ -139,7 +132,7 @@ std::vector<GitIndex::Entry>::const_iterator GitIndex::find(std::string_view pat
 }
 
 const GitIndex::Entry* GitIndex::entry(std::string_view path) const {
-  const std::string key = fold_case_ ? folded(path) : std::string();
+  const std::string key = fold_case_ ? to_lower(path) : std::string();
   const std::string_view wanted = fold_case_ ? std::string_view(key) : path;
   const auto at = find(wanted);
   return at != entries_.end() && at->name == wanted ? &*at : nullptr;
@@ -153,7 +146,7 @@ bool GitIndex::is_sparse(std::string_view path) const {
 }
 
 GitIndex::FolderKind GitIndex::folder(std::string_view path) const {
-  const std::string key = fold_case_ ? folded(path) : std::string(path);
+  const std::string key = fold_case_ ? to_lower(path) : std::string(path);
   const auto at = find(key);
   if (at != entries_.end() && at->name == key && at->submodule) return FolderKind::submodule;
   const std::string inside = key + "/";

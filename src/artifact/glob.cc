@@ -1,41 +1,41 @@
 #include "gpl/artifact/glob.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+
+#include "gpl/core/ascii.h"
 
 namespace gpl::artifact {
 namespace {
 
 using ByteSet = std::bitset<256>;
 
-bool is_upper(unsigned c) { return c >= 'A' && c <= 'Z'; }
-bool is_lower(unsigned c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(unsigned c) { return c >= '0' && c <= '9'; }
-bool is_alnum(unsigned c) { return is_upper(c) || is_lower(c) || is_digit(c); }
-bool is_graph(unsigned c) { return c > ' ' && c < 0x7f; }
-unsigned lower(unsigned c) { return is_upper(c) ? c + ('a' - 'A') : c; }
+bool is_graph(char c) { return c > ' ' && c < 0x7f; }
+
+unsigned char as_byte(char c) { return static_cast<unsigned char>(c); }
 
 /// Whether `c` is of the POSIX class, as git has it: its own ASCII tables, in which \v and \f are
 /// no space. Nothing for a name that is no class.
-std::optional<bool> in_class(std::string_view name, unsigned c) {
-  if (name == "alnum") return is_alnum(c);
+std::optional<bool> in_class(std::string_view name, char c) {
+  if (name == "alnum") return is_alphanumeric(c);
   if (name == "alpha") return is_upper(c) || is_lower(c);
   if (name == "blank") return c == ' ' || c == '\t';
-  if (name == "cntrl") return c < ' ' || c == 0x7f;
+  if (name == "cntrl") return as_byte(c) < ' ' || c == 0x7f;
   if (name == "digit") return is_digit(c);
   if (name == "graph") return is_graph(c);
   if (name == "lower") return is_lower(c);
   if (name == "print") return c == ' ' || is_graph(c);
-  if (name == "punct") return is_graph(c) && !is_alnum(c);
+  if (name == "punct") return is_graph(c) && !is_alphanumeric(c);
   if (name == "space") return c == ' ' || c == '\t' || c == '\n' || c == '\r';
   if (name == "upper") return is_upper(c);
-  if (name == "xdigit") return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
+  if (name == "xdigit") return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f');
   return std::nullopt;
 }
 
 bool add_class(ByteSet& set, std::string_view name, bool fold_case) {
   for (unsigned c = 0; c < 256; ++c) {
-    const auto in = in_class(name, c);
+    const auto in = in_class(name, static_cast<char>(c));
     if (!in) return false;
     if (*in) set.set(c);
   }
@@ -46,7 +46,7 @@ bool add_class(ByteSet& set, std::string_view name, bool fold_case) {
 void add_range(ByteSet& set, unsigned from, unsigned to, bool fold_case) {
   for (unsigned c = from; c <= to; ++c) {
     set.set(c);
-    if (fold_case && is_upper(c)) set.set(lower(c));
+    if (fold_case) set.set(as_byte(to_lower(static_cast<char>(c))));
   }
 }
 
@@ -54,7 +54,7 @@ void add_range(ByteSet& set, unsigned from, unsigned to, bool fold_case) {
 
 Glob::Glob(std::string_view pattern, bool fold_case) : fold_case_(fold_case) {
   for (std::size_t at = 0; at < pattern.size() && readable_;) {
-    const unsigned c = static_cast<unsigned char>(pattern[at]);
+    const char c = pattern[at];
     if (c == '*') {
       read_stars(pattern, at);
     } else if (c == '[') {
@@ -65,10 +65,10 @@ Glob::Glob(std::string_view pattern, bool fold_case) : fold_case_(fold_case) {
     } else if (c == '\\') {
       readable_ = at + 1 < pattern.size();
       if (!readable_) return;
-      tokens_.push_back({Kind::byte, static_cast<unsigned char>(pattern[at + 1]), 0});
+      tokens_.push_back({Kind::byte, as_byte(pattern[at + 1]), 0});
       at += 2;
     } else {
-      tokens_.push_back({Kind::byte, static_cast<unsigned char>(fold_case ? lower(c) : c), 0});
+      tokens_.push_back({Kind::byte, as_byte(fold_case ? to_lower(c) : c), 0});
       ++at;
     }
   }
@@ -93,7 +93,7 @@ void Glob::read_stars(std::string_view pattern, std::size_t& at) {
 /// Reads `[...]` from `at` on, and leaves `at` behind it. False when it cannot be read.
 bool Glob::read_set(std::string_view pattern, std::size_t& at) {
   const auto byte_at = [&](std::size_t i) -> unsigned {
-    return i < pattern.size() ? static_cast<unsigned char>(pattern[i]) : 0;
+    return i < pattern.size() ? as_byte(pattern[i]) : 0;
   };
   ByteSet set;
   ++at;
@@ -137,8 +137,8 @@ bool Glob::read_set(std::string_view pattern, std::size_t& at) {
   return true;
 }
 
-bool Glob::takes(const Token& token, unsigned char byte) const {
-  const unsigned c = fold_case_ ? lower(byte) : byte;
+bool Glob::takes(const Token& token, char byte) const {
+  const unsigned char c = as_byte(fold_case_ ? to_lower(byte) : byte);
   if (token.kind == Kind::byte) return token.byte == c;
   if (token.kind == Kind::any) return c != '/';
   return sets_[token.set].test(c);
@@ -151,7 +151,7 @@ bool Glob::matches(std::string_view text) const {
     const Token& token = tokens_[i];
     if (token.kind == Kind::star || token.kind == Kind::path || token.kind == Kind::folders)
       return matches_from(text, i, at);
-    if (at == text.size() || !takes(token, static_cast<unsigned char>(text[at]))) return false;
+    if (at == text.size() || !takes(token, text[at])) return false;
     ++at;
   }
   return at == text.size();
@@ -182,8 +182,7 @@ bool Glob::matches_from(std::string_view text, std::size_t first_token,
       case Kind::any:
       case Kind::set: {
         for (std::size_t at = size; at > low; --at)
-          reached[at] =
-              reached[at - 1] && takes(tokens_[i], static_cast<unsigned char>(text[at - 1]));
+          reached[at] = reached[at - 1] && takes(tokens_[i], text[at - 1]);
         reached[low] = 0;
         low = reached.find('\1', low);
         if (low == std::string::npos) return false;

@@ -2,22 +2,18 @@
 
 #include <algorithm>
 
+#include "gpl/core/ascii.h"
+
 namespace gpl::artifact {
 namespace {
 
 constexpr std::string_view wildcards = "*?[\\";
 
-bool same_byte(char a, char b, bool fold_case) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  };
-  return fold_case ? lower(a) == lower(b) : a == b;
-}
-
 bool same(std::string_view a, std::string_view b, bool fold_case) {
   if (!fold_case) return a == b;
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                            [](char x, char y) { return same_byte(x, y, true); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return to_lower(x) == to_lower(y);
+         });
 }
 
 /// Trailing blanks go, unless a backslash stands before them; a lone backslash at the end keeps

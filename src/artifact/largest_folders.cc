@@ -1,7 +1,6 @@
 #include "gpl/artifact/largest_folders.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
@@ -58,18 +57,6 @@ std::vector<FolderSize> largest_folders(const std::vector<Entry>& entries, std::
     if (!named && !one_child_is_most()) largest.push_back(*size);
   }
   return largest;
-}
-
-std::string human_size(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 5> units{" KiB", " MiB", " GiB", " TiB", " PiB"};
-  if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
-  std::size_t unit = 0;
-  while (unit + 1 < units.size() && bytes >= std::uint64_t{1024} * 1024) {
-    bytes /= 1024;
-    ++unit;
-  }
-  const std::uint64_t tenths = bytes * 10 / 1024;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + std::string(units[unit]);
 }
 
 }  // namespace gpl::artifact

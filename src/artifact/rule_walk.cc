@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gpl/core/ascii.h"
+
 namespace gpl::artifact {
 namespace {
 
@@ -81,8 +83,8 @@ Status RuleWalk::enter_parents(const GitRepository& repository, TreeRules& rules
 Status RuleWalk::visit(Folder& folder, const Names& names, TreeRules& rules, bool tracked_only) {
   if (ancestors_.size() >= depth_limit)
     return Error{Code::too_large, "folders nest more than " + std::to_string(depth_limit) +
-                                      " deep in " + root_ + ", at " + relative().substr(0, 200) +
-                                      "...; leave them out with .gplignore"};
+                                      " deep in " + root_ + ", at " + in_quotes(relative()) +
+                                      "; leave them out with .gplignore"};
   const std::size_t gitignores = rules.gitignores.size();
   const std::size_t gplignores = gplignores_.size();
   read_ignore_files(folder, names, rules);

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdlib>
 #include <set>
+#include <tuple>
 
 #include "gpl/artifact/always_path.h"
 #include "gpl/artifact/collector.h"
@@ -14,6 +15,8 @@
 #include "gpl/artifact/link_fate.h"
 #include "gpl/artifact/rule_walk.h"
 #include "gpl/artifact/whole_walk.h"
+#include "gpl/core/ascii.h"
+#include "gpl/core/size.h"
 
 namespace gpl::artifact {
 namespace {
@@ -49,17 +52,17 @@ Status within_limits(const std::string& root, const std::vector<Entry>& entries,
   if (files <= options.max_files && bytes <= options.max_bytes && !stopped) return success();
   const bool by_files = bytes <= options.max_bytes;
   const auto amount = [](std::uint64_t some_bytes, std::uint64_t some_files) {
-    return human_size(some_bytes) + " in " + std::to_string(some_files) +
+    return format_memory_size(some_bytes) + " in " + std::to_string(some_files) +
            (some_files == 1 ? " file" : " files");
   };
   std::string message = root + " is too large to take along: " + (stopped ? "more than " : "") +
                         amount(bytes, files) + ", and the limit is " +
-                        human_size(options.max_bytes) + " and " +
+                        format_memory_size(options.max_bytes) + " and " +
                         std::to_string(options.max_files) + " files.";
   const auto largest = largest_folders(entries, folders_named, by_files);
   if (!largest.empty()) message += " The largest folders:";
   for (const FolderSize& folder : largest)
-    message += "\n  " + folder.path + "/  " + amount(folder.bytes, folder.files);
+    message += "\n  " + in_quotes(folder.path) + "  " + amount(folder.bytes, folder.files);
   message +=
       "\nLeave some out with lines in .gplignore, bring large inputs with --data, or insist with "
       "--stage .";

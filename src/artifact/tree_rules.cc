@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "gpl/artifact/file_text.h"
+#include "gpl/core/ascii.h"
 
 namespace gpl::artifact {
 namespace {
@@ -53,9 +54,7 @@ bool TreeRules::excludes(std::string_view path, bool is_folder) const {
 }
 
 bool TreeRules::is_git(std::string_view name) const {
-  if (name.size() != 4 || name[0] != '.') return false;
-  if (!ignore_case_) return name == ".git";
-  return (name[1] | 0x20) == 'g' && (name[2] | 0x20) == 'i' && (name[3] | 0x20) == 't';
+  return name == ".git" || (ignore_case_ && name.size() == 4 && to_lower(name) == ".git");
 }
 
 IgnoreList read_ignore_file(int folder, const char* name, bool fold_case, const std::string& path,

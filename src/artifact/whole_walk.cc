@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gpl/artifact/rule_walk.h"
+#include "gpl/core/ascii.h"
 
 namespace gpl::artifact {
 namespace {
@@ -57,7 +58,7 @@ Status WholeWalk::folder(Folder& folder, const std::string& path, const std::str
   }
   if (ancestors_.size() >= depth_limit)
     return Error{Code::too_large, "folders nest more than " + std::to_string(depth_limit) +
-                                      " deep in " + root_ + ", at " + path.substr(0, 200) + "..."};
+                                      " deep in " + root_ + ", at " + in_quotes(path)};
   const auto names = folder.names();
   if (!names) return collector_.unopened(names.error(), path);
   ancestors_.push_back(self);

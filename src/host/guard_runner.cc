@@ -17,6 +17,13 @@ namespace {
 
 constexpr int sweep_again_ms = 2;
 
+// Waits for the children that have ended; whether there was one.
+bool reap_children() {
+  bool any = false;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) any = true;
+  return any;
+}
+
 }  // namespace
 
 Status GuardRunner::start(const Launch& launch) {
@@ -63,6 +70,9 @@ std::vector<RunnerEvent> GuardRunner::take_events() {
     GuardReport report;
     const ssize_t got = ::recv(link_.get(), &report, sizeof report, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return events;
+    // It ended with an order of ours unread. The kernel says so once, before what the guard had
+    // still told, which follows.
+    if (got < 0 && errno == ECONNRESET) continue;
     if (got != sizeof report) {
       lost_ = true;
       link_.reset();
@@ -94,16 +104,14 @@ std::vector<RunnerEvent> GuardRunner::take_events() {
 // What the guard had started is ours now, as its subreaper. A process that was there before us is
 // in our own session; nothing of the attempt can be.
 void GuardRunner::sweep_after_loss(std::vector<RunnerEvent>& events) {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
+  reap_children();
   const std::vector<pid_t> left = descendants(true);
-  if (left.empty()) {
-    guard_ = -1;
-    settled_ = true;
-    events.push_back(GuardLost{});
-    return;
-  }
   signal_all(left, SIGKILL);
+  // A child that ended while we looked may have handed us one that the look has missed.
+  if (reap_children() || !left.empty()) return;
+  guard_ = -1;
+  settled_ = true;
+  events.push_back(GuardLost{});
 }
 
 }  // namespace gpl::host

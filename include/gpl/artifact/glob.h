@@ -39,7 +39,7 @@ class Glob {
 
   void read_stars(std::string_view pattern, std::size_t& at);
   bool read_set(std::string_view pattern, std::size_t& at);
-  bool takes(const Token& token, unsigned char byte) const;
+  bool takes(const Token& token, char byte) const;
   bool matches_from(std::string_view text, std::size_t first_token, std::size_t first_byte) const;
 
   std::vector<Token> tokens_;

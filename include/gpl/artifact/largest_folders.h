@@ -20,7 +20,4 @@ struct FolderSize {
 std::vector<FolderSize> largest_folders(const std::vector<Entry>& entries, std::size_t count,
                                         bool by_files);
 
-/// A size for a person: "1.4 GiB", "12 bytes".
-std::string human_size(std::uint64_t bytes);
-
 }  // namespace gpl::artifact
