@@ -19,7 +19,7 @@ constexpr OptionRow rows[] = {
     {"peers", Kind::value, "HOST[:PORT],...", "Where:", "ask these peers (GPL_PEERS)"},
     {"json", Kind::flag, "",
      "Output:", "one object on stdout at the end; the job's stdout goes to stderr"},
-    {"quiet", Kind::flag, "", "Output:", "say nothing of gpl's own"},
+    {"quiet", Kind::flag, "", "Output:", "say nothing of gpl's own but errors"},
     {"help", Kind::flag, "", "Output:", "print this"},
 
     {"gpus", Kind::later, "N", "", ""},

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "gpl/artifact/folder.h"
@@ -52,6 +53,11 @@ std::optional<std::string> real_place(std::string_view path) {
   return folder ? std::optional(joined(*folder, name)) : std::nullopt;
 }
 
+bool is_link(const std::string& place) {
+  struct stat status {};
+  return lstat(place.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 class Resolver {
  public:
   Resolver(const std::string& root, const std::string& path) : root_(root), path_(path) {}
@@ -70,9 +76,10 @@ class Resolver {
     if (!relative)
       return Error{Code::invalid,
                    "--stage " + path_ + " lies outside of " + root_ +
-                       ", the folder that is taken along; use --data for what lies elsewhere"};
-    if (S_ISLNK(status.st_mode) && !relative->empty()) return resolve_link(*relative, *place, hops);
-    if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
+                       ", the folder that is taken along; run from a folder that holds both"};
+    const bool is_root = relative->empty();
+    if (S_ISLNK(status.st_mode) && !is_root) return resolve_link(*relative, *place, hops);
+    if (!is_root && !S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
       return Error{Code::invalid, "--stage " + path_ +
                                       " is neither a file nor a folder, and cannot be taken along"};
     targets.push_back({AlwaysTarget::Kind::whole, *relative, {}});
@@ -84,36 +91,48 @@ class Resolver {
  private:
   Status resolve_link(const std::string& relative, const std::string& place, int hops) {
     if (hops >= hop_limit) return success();  // links in a circle: kept as they are
-    const auto text = read_link(AT_FDCWD, place.c_str());
-    const std::string next = !text || text->starts_with('/')
-                                 ? text.value_or("")
-                                 : joined(place.substr(0, place.rfind('/')), *text);
-    const auto next_place = next.empty() ? std::nullopt : real_place(next);
+    const auto next = after_link(place);
+    const auto next_place = next ? real_place(*next) : std::nullopt;
     const auto end = real_path(place);
-    if (end && !(next_place && below(root_, *next_place)) && !below(root_, *end)) {
+    const bool leaves = !next_place || !below(root_, *next_place);
+    if (end && leaves && !below(root_, *end)) {
       targets.push_back({AlwaysTarget::Kind::whole, relative, *end});
       return success();
     }
     targets.push_back({AlwaysTarget::Kind::link, relative, {}});
-    if (next_place && below(root_, *next_place)) return resolve(next, hops + 1);
+    if (!leaves) return resolve(*next, hops + 1);
     return end ? resolve(*end, hops + 1) : success();
   }
 
-  /// `a/link/b`: the job will use the path as it was named, so the link goes along.
+  /// The path that a link stands for, as it is written.
+  static std::optional<std::string> after_link(const std::string& place) {
+    const auto text = read_link(AT_FDCWD, place.c_str());
+    if (!text || text->empty()) return std::nullopt;
+    return text->starts_with('/') ? *text : joined(place.substr(0, place.rfind('/')), *text);
+  }
+
+  /// `a/link/b`: the job will use the path as it was named, so the link goes along, and those it
+  /// leads through.
   void add_links_on_the_way(const std::string& absolute) {
     const std::string_view path = without_slashes_at_end(absolute);
     for (std::size_t slash = path.find('/', 1); slash != std::string_view::npos;
-         slash = path.find('/', slash + 1)) {
-      const auto place = real_place(path.substr(0, slash));
-      struct stat status {};
-      if (!place || lstat(place->c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) continue;
-      if (const auto relative = below(root_, *place); relative && !relative->empty())
-        targets.push_back({AlwaysTarget::Kind::link, *relative, {}});
-    }
+         slash = path.find('/', slash + 1))
+      if (const auto place = real_place(path.substr(0, slash))) add_link(*place);
+  }
+
+  void add_link(const std::string& place) {
+    if (!is_link(place) || !seen_.insert(place).second) return;
+    if (const auto relative = below(root_, place); relative && !relative->empty())
+      targets.push_back({AlwaysTarget::Kind::link, *relative, {}});
+    const auto next = after_link(place);
+    if (!next) return;
+    add_links_on_the_way(*next);
+    if (const auto next_place = real_place(*next)) add_link(*next_place);
   }
 
   const std::string& root_;
   const std::string& path_;
+  std::set<std::string> seen_;
 };
 
 }  // namespace

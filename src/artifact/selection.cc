@@ -64,7 +64,7 @@ Status within_limits(const std::string& root, const std::vector<Entry>& entries,
   for (const FolderSize& folder : largest)
     message += "\n  " + in_quotes(folder.path) + "  " + amount(folder.bytes, folder.files);
   message +=
-      "\nLeave some out with lines in .gplignore, bring large inputs with --data, or insist with "
+      "\nLeave some out with lines in .gplignore, or insist with "
       "--stage .";
   return Error{Code::too_large, std::move(message)};
 }

@@ -59,13 +59,13 @@ void AttachedRun::on_signal(int signal_number) {
 }
 
 void AttachedRun::on_reader_gone() {
-  if (over_ || exit_instead_) return;
+  if (exit_instead_) return;
   exit_instead_ = 128 + SIGPIPE;
   if (!ended()) runner_.end(options_.grace.count_ms);
 }
 
 void AttachedRun::on_output_lost() {
-  if (over_ || exit_instead_) return;
+  if (exit_instead_) return;
   exit_instead_ = 125;
   if (!ended()) runner_.end(options_.grace.count_ms);
 }

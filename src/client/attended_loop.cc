@@ -44,7 +44,7 @@ void AttendedLoop::run() {
       for (const host::RunnerEvent& event : runner_.take_events()) run_.on_event(event, now());
     }
     run_.tick(now());
-    for (const std::string& line : run_.take_words()) voice_.say(line);
+    for (const std::string& line : run_.take_words()) voice_.complain(line);
     if (run_.over()) {
       out_.relay.expect_no_more();
       err_.relay.expect_no_more();
@@ -91,7 +91,7 @@ void AttendedLoop::divert(Channel& channel, int error) {
   words += ": " + posix::errno_text(error);
   Result<posix::Fd> kept = spool_.open_output(channel.stream);
   if (!kept.ok()) {
-    voice_.say(words + "; the job is stopped");
+    voice_.complain(words + "; the job is stopped");
     channel.relay.abandon();
     run_.on_output_lost();
     return;
@@ -99,7 +99,7 @@ void AttendedLoop::divert(Channel& channel, int error) {
   channel.kept = std::move(kept).value();
   channel.kept_sink.emplace(channel.kept.get());
   channel.relay.redirect(*channel.kept_sink);
-  voice_.say(words + "; the job goes on, and the rest of its output is kept in " + spool_.path());
+  voice_.complain(words + "; the job goes on, and the rest of its output is kept in " + spool_.path());
 }
 
 }  // namespace gpl::client

@@ -86,14 +86,14 @@ void bring_back(const Workplace& place, const JobSpec& spec, const std::string& 
   Result<artifact::Delivered> delivered =
       artifact::deliver(place.folder, wanted, target, artifact::Handover::move);
   if (!delivered.ok()) {
-    voice.say("cannot bring results back: " + delivered.error().message);
+    voice.complain("cannot bring results back: " + delivered.error().message);
     results.complete = false;
     rest.insert(rest.end(), wanted.begin(), wanted.end());
     return;
   }
   results.brought = std::move(delivered.value().done);
   for (artifact::Undelivered& failed : delivered.value().failed) {
-    voice.say("cannot bring back " + failed.entry.path + ": " + failed.reason);
+    voice.complain("cannot bring back " + failed.entry.path + ": " + failed.reason);
     results.complete = false;
     rest.push_back(std::move(failed.entry));
   }
@@ -127,7 +127,7 @@ void write_exit(host::Spool& spool, const Outcome& outcome, const Voice& voice) 
   exit.add("exit_status", std::int64_t{exit_status(outcome)});
   exit.add("ended_ms", now_ms());
   Status written = spool.write_exit(exit, posix::Durability::none);
-  if (!written.ok()) voice.say(written.error().message);
+  if (!written.ok()) voice.complain(written.error().message);
 }
 
 }  // namespace
@@ -137,15 +137,18 @@ Results settle_results(Workplace& place, const JobSpec& spec, const std::string&
   Results results;
   Result<std::vector<artifact::Entry>> made = find_made(place, spec);
   if (!made.ok()) {
-    voice.say(made.error().message + "; everything is still in " + place.folder);
+    voice.complain(made.error().message + "; everything is still in " + place.folder);
     results.complete = false;
     return results;
   }
   std::vector<artifact::Entry> rest;
-  bring_back(place, spec, target, std::move(made).value(), results, rest, voice);
+  // Without a private copy the results are where they were made.
+  if (spec.staging == StagingMode::copy) {
+    bring_back(place, spec, target, std::move(made).value(), results, rest, voice);
+  }
   if (!rest.empty()) {
     if (Status kept = keep_files(place.spool, rest); !kept.ok()) {
-      voice.say(kept.error().message);
+      voice.complain(kept.error().message);
       results.complete = false;
       return results;
     }
@@ -155,7 +158,8 @@ Results settle_results(Workplace& place, const JobSpec& spec, const std::string&
   const std::size_t made_count = results.kept.size();
   keep_output(place.spool, results.kept);
   if (results.kept.empty()) {
-    if (Status removed = place.spool.remove(); !removed.ok()) voice.say(removed.error().message);
+    if (Status removed = place.spool.remove(); !removed.ok())
+      voice.complain(removed.error().message);
     return results;
   }
   write_exit(place.spool, outcome, voice);

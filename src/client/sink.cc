@@ -1,6 +1,7 @@
 #include "gpl/client/sink.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +13,12 @@
 
 namespace gpl::client {
 
-Sink::Sink(int fd, bool closed_at_start) : fd_(fd), error_(closed_at_start ? EPIPE : 0) {
+Sink::Sink(int fd, bool closed_at_start) : fd_(fd) {
   struct stat status;
+  if (closed_at_start) {
+    kind_ = Kind::closed;
+    return;
+  }
   if (::fstat(fd, &status) != 0 || S_ISREG(status.st_mode)) return;
   if (S_ISSOCK(status.st_mode)) {
     kind_ = Kind::socket;
@@ -26,26 +31,34 @@ Sink::Sink(int fd, bool closed_at_start) : fd_(fd), error_(closed_at_start ? EPI
   kind_ = own_.valid() ? Kind::reopened : Kind::shared;
 }
 
+ssize_t Sink::write_once(std::string_view bytes) const {
+  pollfd ready{fd_, POLLOUT, 0};
+  switch (kind_) {
+    case Kind::closed:
+      errno = EPIPE;
+      return -1;
+    case Kind::file:
+    case Kind::reopened:
+      return ::write(target(), bytes.data(), bytes.size());
+    case Kind::socket:
+      return ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    case Kind::shared:
+      // A pipe that poll finds ready has room for this many; else this write would block.
+      if (::poll(&ready, 1, 0) <= 0) return 0;
+      return ::write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
+  }
+  return 0;
+}
+
 std::size_t Sink::write_some(std::string_view bytes) {
   if (error_ != 0) return 0;
   ssize_t put = 0;
   do {
-    switch (kind_) {
-      case Kind::file:
-      case Kind::reopened:
-        put = ::write(target(), bytes.data(), bytes.size());
-        break;
-      case Kind::socket:
-        put = ::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        break;
-      case Kind::shared:
-        // poll said ready, and then a pipe has room for this many.
-        put = ::write(fd_, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
-        break;
-    }
+    put = write_once(bytes);
   } while (put < 0 && errno == EINTR);
   if (put >= 0) return static_cast<std::size_t>(put);
-  if (errno != EAGAIN) error_ = errno;
+  const bool reset = kind_ == Kind::socket && errno == ECONNRESET;
+  if (errno != EAGAIN) error_ = reset ? EPIPE : errno;
   return 0;
 }
 

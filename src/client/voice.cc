@@ -9,7 +9,10 @@
 namespace gpl::client {
 
 void Voice::say(std::string_view line) const {
-  if (quiet_) return;
+  if (!quiet_) complain(line);
+}
+
+void Voice::complain(std::string_view line) const {
   std::string whole = "gpl: ";
   for (const char c : line) {
     const auto byte = static_cast<unsigned char>(c);

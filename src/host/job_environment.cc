@@ -32,7 +32,8 @@ void inherit(const EnvironmentSource& source, Variables& variables) {
     const std::string_view name = std::string_view(entry).substr(0, equals);
     if (scrubbed(name)) continue;
     if (always_inherited(name) || forwarded(source.forward, name)) {
-      variables[std::string(name)] = entry.substr(equals + 1);
+      variables.try_emplace(std::string(name),
+                            entry.substr(equals + 1));  // as getenv(3): the first
     }
   }
 }
@@ -41,8 +42,8 @@ void inherit(const EnvironmentSource& source, Variables& variables) {
 
 std::vector<std::string> job_environment(const EnvironmentSource& source) {
   Variables variables;
-  variables["PATH"] = "/usr/local/bin:/usr/bin:/bin";
   inherit(source, variables);
+  variables.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
   variables["HOME"] = source.user.home;
   variables["USER"] = source.user.name;
   variables["SHELL"] = source.user.shell;
@@ -59,7 +60,10 @@ std::vector<std::string> job_environment(const EnvironmentSource& source) {
   for (const EnvironmentVariable& asked : source.asked) variables[asked.name] = asked.value;
 
   std::vector<std::string> entries;
-  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) {
+    entries.push_back(name);
+    entries.back().append("=").append(value);
+  }
   return entries;
 }
 

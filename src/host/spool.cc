@@ -20,7 +20,7 @@ Result<Record> read_record(int folder, const std::string& name) {
   return Record::decode(bytes.value());
 }
 
-Error in_folder(const std::string& path, Error error) {
+Error in_folder(const std::string& path, const Error& error) {
   return Error{error.code, path + ": " + error.message};
 }
 
@@ -28,10 +28,13 @@ Error in_folder(const std::string& path, Error error) {
 
 Status Spool::write_spec(const Record& spec) {
   Status written = posix::replace_file_at(folder_.get(), "spec", spec.encode());
-  return written.ok() ? std::move(written) : in_folder(path_, std::move(written).error());
+  return written.ok() ? std::move(written) : in_folder(path_, written.error());
 }
 
-Result<Record> Spool::read_spec() const { return read_record(folder_.get(), "spec"); }
+Result<Record> Spool::read_spec() const {
+  Result<Record> spec = read_record(folder_.get(), "spec");
+  return spec.ok() ? std::move(spec) : in_folder(path_, std::move(spec).error());
+}
 
 Result<posix::Fd> Spool::open_output(Stream stream) const {
   const char* name = stream == Stream::out ? "stdout" : "stderr";
@@ -43,14 +46,14 @@ Result<posix::Fd> Spool::open_output(Stream stream) const {
 
 Status Spool::write_exit(const Record& exit, posix::Durability durability) {
   Status written = posix::replace_file_at(folder_.get(), "exit", exit.encode(), durability);
-  return written.ok() ? std::move(written) : in_folder(path_, std::move(written).error());
+  return written.ok() ? std::move(written) : in_folder(path_, written.error());
 }
 
 Result<std::optional<Record>> Spool::read_exit() const {
   Result<Record> exit = read_record(folder_.get(), "exit");
   if (exit.ok()) return std::optional<Record>(std::move(exit).value());
   if (exit.error().code == Code::not_found) return std::optional<Record>();
-  return in_folder(path_, std::move(exit).error());
+  return in_folder(path_, exit.error());
 }
 
 Result<std::int64_t> Spool::spec_changed_ns() const {

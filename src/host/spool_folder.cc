@@ -24,12 +24,15 @@ std::uint64_t to_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? value : 0;
 }
 
-Result<posix::Fd> open_locked(int at, const std::string& name) {
+// `operation` as of flock(2): with LOCK_NB a folder that another process has locked is busy.
+Result<posix::Fd> open_locked(int at, const std::string& name, int operation) {
   posix::Fd fd(::openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.valid()) return posix::io_error("cannot open job " + name);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-  if (errno == EWOULDBLOCK) return Error{Code::busy, "job " + name + " is still running"};
-  return posix::io_error("cannot lock job " + name);
+  while (::flock(fd.get(), operation) != 0) {
+    if (errno == EWOULDBLOCK) return Error{Code::busy, "job " + name + " is still running"};
+    if (errno != EINTR) return posix::io_error("cannot lock job " + name);
+  }
+  return fd;
 }
 
 }  // namespace
@@ -58,12 +61,14 @@ Result<JobId> SpoolFolder::next_number() {
   char text[24];
   const ssize_t got = ::pread(file.get(), text, sizeof text, 0);
   const std::uint64_t last = got > 0 ? to_number({text, static_cast<std::size_t>(got)}) : 0;
-  const JobId next{last + 1};
+  const JobId next{last + 1 == 0 ? 1 : last + 1};
   const std::string bytes = std::to_string(next.value);
   const ssize_t put = ::pwrite(file.get(), bytes.data(), bytes.size(), 0);
   if (put != static_cast<ssize_t>(bytes.size())) {
     return posix::io_error("cannot write " + path_ + "/last", put < 0 ? errno : ENOSPC);
   }
+  // What was there before can be longer only if it was damaged.
+  if (::ftruncate(file.get(), put) != 0) return posix::io_error("cannot write " + path_ + "/last");
   return next;
 }
 
@@ -76,7 +81,8 @@ Result<Spool> SpoolFolder::create() {
       if (errno == EEXIST) continue;  // the counter's file was lost or damaged: go on above
       return posix::io_error("cannot make the folder " + path_ + "/" + name);
     }
-    Result<posix::Fd> folder = open_locked(folder_.get(), name);
+    // Whoever looks through all spools may hold this one for a moment.
+    Result<posix::Fd> folder = open_locked(folder_.get(), name, LOCK_EX);
     if (!folder.ok()) return std::move(folder).error();
     if (::mkdirat(folder.value().get(), "work", 0700) != 0) {
       return posix::io_error("cannot make the folder " + path_ + "/" + name + "/work");
@@ -87,7 +93,7 @@ Result<Spool> SpoolFolder::create() {
 
 Result<Spool> SpoolFolder::open_existing(JobId job) const {
   const std::string name = std::to_string(job.value);
-  Result<posix::Fd> folder = open_locked(folder_.get(), name);
+  Result<posix::Fd> folder = open_locked(folder_.get(), name, LOCK_EX | LOCK_NB);
   if (!folder.ok()) return std::move(folder).error();
   return Spool(folder_.get(), path_ + "/" + name, std::move(folder).value(), job);
 }

@@ -28,9 +28,11 @@ class AttachedRun {
   /// Any other signal is passed on.
   void on_signal(int signal_number);
   void on_event(const host::RunnerEvent& event, Instant now);
-  /// The reader of the job's output is gone (EPIPE): the job is stopped.
+  /// The reader of the job's output is gone (EPIPE): the job is stopped. Also when it is over and
+  /// what its pipes still held could not be delivered.
   void on_reader_gone();
-  /// Nobody can use the job's output any more, because of a failure of gpl's own.
+  /// Nobody can use the job's output any more, because of a failure of gpl's own. Also when it is
+  /// over: its own exit status would claim that all was delivered.
   void on_output_lost();
   void tick(Instant now);
   std::optional<Instant> wake_at() const { return over() ? std::nullopt : limit_at_; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string_view>
 
@@ -22,10 +24,13 @@ class Sink {
   int error() const { return error_; }
 
   /// To poll for writing before the next write_some; -1: always ready.
-  int poll_descriptor() const { return kind_ == Kind::file ? -1 : target(); }
+  int poll_descriptor() const {
+    return kind_ == Kind::file || kind_ == Kind::closed ? -1 : target();
+  }
 
  private:
-  enum class Kind { file, socket, reopened, shared };
+  enum class Kind { closed, file, socket, reopened, shared };
+  ssize_t write_once(std::string_view bytes) const;
   int target() const { return own_.valid() ? own_.get() : fd_; }
 
   int fd_;

@@ -35,11 +35,11 @@ class [[nodiscard]] Result {
   bool ok() const { return held_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  const T& value() const& { return assert(ok()), *std::get_if<0>(&held_); }
-  T& value() & { return assert(ok()), *std::get_if<0>(&held_); }
-  T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&held_)); }
-  const Error& error() const& { return assert(!ok()), *std::get_if<1>(&held_); }
-  Error&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&held_)); }
+  const T& value() const& { return assert(ok()), std::get<0>(held_); }
+  T& value() & { return assert(ok()), std::get<0>(held_); }
+  T&& value() && { return assert(ok()), std::get<0>(std::move(held_)); }
+  const Error& error() const& { return assert(!ok()), std::get<1>(held_); }
+  Error&& error() && { return assert(!ok()), std::get<1>(std::move(held_)); }
 
  private:
   std::variant<T, Error> held_;
