@@ -63,6 +63,11 @@ def ignore_text(rnd):
     return rnd.choice(["", "", "", "\ufeff"]) + end.join(lines) + rnd.choice(["", end])
 
 
+def is_work_tree(path):
+    git = os.path.join(path, ".git")
+    return not os.path.islink(path) and (os.path.isfile(git) or os.path.exists(os.path.join(git, "HEAD")))
+
+
 class GitFailed(Exception):
     """git itself gave up on what the seed made: nothing to compare with."""
 
@@ -135,16 +140,19 @@ class Seed:
         else:
             os.mkdir(path)
 
-    def all_paths(self, top, folders=False):
-        """Paths below `top` that belong to its own work tree, by name."""
-        found = []
+    def all_paths(self, top, folders=False, nested=False):
+        """Paths below `top` that belong to its own work tree, by name; `nested`: the work trees in it instead."""
+        found, inner = [], []
         for at, dirs, files in os.walk(top):
-            dirs[:] = sorted(d for d in dirs if d != ".git" and not os.path.lexists(os.path.join(at, d, ".git")))
+            for name in [d for d in dirs if is_work_tree(os.path.join(at, d))]:
+                dirs.remove(name)
+                inner.append(os.path.relpath(os.path.join(at, name), top))
+            dirs[:] = sorted(d for d in dirs if d != ".git")
             links = [d for d in dirs if os.path.islink(os.path.join(at, d))]
-            for name in sorted(links + (dirs if folders else files)):
+            for name in sorted(dirs if folders else links + files):
                 if name != ".git" and (not folders or name not in links):
                     found.append(os.path.relpath(os.path.join(at, name), top))
-        return found
+        return inner if nested else found
 
     def make_repository(self, top, depth=0):
         rnd = self.rnd
@@ -321,9 +329,10 @@ class Seed:
             # case apart. gpl takes it, as git does where they do not.
             top = os.fsdecode(self.git(root, "rev-parse", "--show-toplevel").rstrip(b"\n"))
             fold = {name.lower() for name in self.git(top, "ls-files", "-z").split(b"\0")}
-            for path in self.all_paths(root):
-                if os.fsencode(os.path.normpath(os.path.join(os.path.relpath(root, top), path))).lower() in fold:
-                    self.expect_one(root, path, False, taken)
+            for nested in (False, True):
+                for path in self.all_paths(root, nested=nested):
+                    if os.fsencode(os.path.normpath(os.path.join(os.path.relpath(root, top), path))).lower() in fold:
+                        self.expect_one(root, path, nested, taken)
         return taken
 
     def expect_one(self, root, name, is_gitlink, taken):

@@ -89,8 +89,7 @@ void make_repository(const TemporaryFolder& folder, const std::string& top,
     bytes += static_cast<char>(path.size());
     bytes += path;
     do bytes += '\0';
-    while ((bytes.size() - begin) % 8 != 4 % 8 && (bytes.size() - begin) % 8 != 0);
-    while ((bytes.size() - begin) % 8 != 0) bytes += '\0';
+    while ((bytes.size() - begin) % 8 != 0);
   }
   folder.write(git + "/index", bytes + std::string(20, '\0'));
 }
@@ -142,6 +141,18 @@ TEST_CASE(
        {"a/keep.log", "keep.log", "build/x", "a/build/x", "top", "a/top", "a/.git/x"})
     folder.write(name, "");
   CHECK(taken(folder.path()) == Paths{".gitignore", "a/", "a/.gitignore", "a/keep.log", "a/top"});
+}
+
+TEST_CASE("an ignore file has no say beside its folder, whichever is read first") {
+  const TemporaryFolder folder;
+  for (const auto* name : {"a/x", "a/y", "b/x", "b/y", "c/x", "c/y", "d/x", "d/y"})
+    folder.write(name, "");
+  folder.write("a/.gitignore", "x\n");
+  folder.write("b/.gitignore", "y\n");
+  folder.write("c/.gplignore", "x\n");
+  folder.write("d/.gplignore", "y\n");
+  CHECK(taken(folder.path()) == Paths{"a/", "a/.gitignore", "a/y", "b/", "b/.gitignore", "b/x",
+                                      "c/", "c/.gplignore", "c/y", "d/", "d/.gplignore", "d/x"});
 }
 
 TEST_CASE("a folder that holds only ignored things is taken empty") {
@@ -321,8 +332,15 @@ TEST_CASE("a link that is always taken brings what it leads to") {
   CHECK(entry(selection, "data2/in/y").source == fs::canonical(folder / "outside/in/y").string());
   CHECK(entry(selection, "data2/in/y").size_bytes == 2);
   CHECK(selection.notes.empty());
+  CHECK(entry(selected(folder / "r", options({".", "data2"})), "data2").type ==
+        EntryType::directory);
+  CHECK(entry(selected(folder / "r", options({"data2", "."})), "data2").type ==
+        EntryType::directory);
   CHECK(taken(folder / "r", options({"via/x"})) ==
         Paths{".gitignore", "data1/", "data1/x", "hop", "via"});
+  link("via/x", folder / "r/data3");
+  CHECK(taken(folder / "r", options({"data3"})) ==
+        Paths{".gitignore", "data1/", "data1/x", "data3", "hop", "via"});
 }
 
 TEST_CASE("links in a circle, to the folder itself and to above it end") {

@@ -1,6 +1,7 @@
 // Any bytes as a git index, and as the shared index of a split one: an Error or an index, never a
 // crash.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

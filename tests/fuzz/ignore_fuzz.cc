@@ -1,6 +1,7 @@
-// Any bytes as an ignore file and as a path: nothing crashes, no pattern is slow, and the parsed
-// list is stable.
+// Any bytes as an ignore file and as a path: nothing crashes, no pattern is slow, and the same
+// bytes give the same verdict.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,8 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const auto list = gpl::artifact::IgnoreList::parse(text, fold_case);
   const auto verdict = list.verdict(path, is_folder);
-  // What decides for a path that is no folder decides for a folder too, unless a folder's pattern
-  // stands after it.
   const auto again = gpl::artifact::IgnoreList::parse(text, fold_case).verdict(path, is_folder);
   if (verdict != again) std::abort();
   if (list.empty() && verdict) std::abort();
