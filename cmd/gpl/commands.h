@@ -35,11 +35,13 @@ int run_command(const Invocation& invocation);
 int get_command(const Invocation& invocation);
 int history_command(const Invocation& invocation);
 int match_command(const Invocation& invocation);
+int devices_command(const Invocation& invocation);
 int completion_command(const Invocation& invocation);
 
 std::span<const OptionRow> get_options();
 std::span<const OptionRow> history_options();
 std::span<const OptionRow> match_options();
+std::span<const OptionRow> devices_options();
 std::span<const OptionRow> completion_options();
 
 }  // namespace gpl::cmd

@@ -22,7 +22,7 @@ Usage: gpl completion bash|zsh|fish
 )";
 
 int usage_error(const std::string& what) {
-  std::fprintf(stderr, "gpl: completion: %s\n", what.c_str());
+  complain("completion: " + what);
   return 2;
 }
 

@@ -11,6 +11,7 @@
 #include "gpl/core/job_selector.h"
 #include "gpl/core/size.h"
 #include "gpl/host/folders.h"
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 #include "gpl/posix/file.h"
 #include "json.h"
@@ -44,7 +45,7 @@ files go below a folder with its number.
 )";
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "gpl: get: %s\n", error.message.c_str());
+  complain("get: " + error.message);
   return error.code == Code::invalid ? 2 : 1;
 }
 
@@ -53,11 +54,8 @@ bool changed_here(const std::string& target, const artifact::Entry& file,
                   const client::KeptRun& run) {
   struct stat status;
   if (::lstat((target + "/" + file.path).c_str(), &status) != 0) return false;
-  const std::int64_t mtime_ms =
-      std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
-  const std::int64_t mtime_ns =
-      std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-  return mtime_ms > run.started_ms && mtime_ns != file.mtime_ns;
+  const std::int64_t mtime_ns = posix::to_ns(status.st_mtim);
+  return mtime_ns / 1'000'000 > run.started_ms && mtime_ns != file.mtime_ns;
 }
 
 struct Wish {
@@ -73,9 +71,7 @@ std::vector<artifact::Entry> get_run(const client::KeptRun& run, const std::stri
   for (const artifact::Entry& file : run.files) {
     if (!wish.patterns.empty() && !client::matches_any(wish.patterns, file.path)) continue;
     if (!wish.force && changed_here(target, file, run)) {
-      std::fprintf(stderr,
-                   "gpl: get: %s was changed here since the run began; --force replaces it\n",
-                   printable(file.path).c_str());
+      complain("get: " + file.path + " was changed here since the run began; --force replaces it");
       failed = true;
       continue;
     }
@@ -94,16 +90,15 @@ std::vector<artifact::Entry> get_run(const client::KeptRun& run, const std::stri
     return {};
   }
   for (const artifact::Undelivered& undelivered : delivered.value().failed) {
-    std::fprintf(stderr, "gpl: get: %s: %s\n", printable(undelivered.entry.path).c_str(),
-                 undelivered.reason.c_str());
+    complain("get: " + undelivered.entry.path + ": " + undelivered.reason);
     failed = true;
   }
   return std::move(delivered.value().done);
 }
 
 void say_written(const client::KeptRun& run, const std::vector<artifact::Entry>& files) {
-  std::string line = "gpl: job " + std::to_string(run.job.value) + " (" +
-                     printable(shell_words(run.command)) + "): ";
+  std::string line =
+      "job " + std::to_string(run.job.value) + " (" + printable(shell_words(run.command)) + "): ";
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (i == 10) {
       line += ", and " + std::to_string(files.size() - i) + " more";
@@ -112,7 +107,7 @@ void say_written(const client::KeptRun& run, const std::vector<artifact::Entry>&
     if (i > 0) line += ", ";
     line += printable(files[i].path) + " " + format_file_size(files[i].size_bytes);
   }
-  std::fprintf(stderr, "%s\n", line.c_str());
+  complain(line);
 }
 
 Result<std::vector<client::KeptRun>> select_runs(const JobSelector& selector) {

@@ -32,7 +32,7 @@ Files are kept for a week at least, and then until the disk is nearly full.
 )";
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "gpl: history: %s\n", error.message.c_str());
+  complain("history: " + error.message);
   return error.code == Code::invalid ? 2 : 1;
 }
 

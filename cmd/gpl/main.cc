@@ -33,6 +33,7 @@ constexpr Command table[] = {
     {"run", run_command, "run a command, or a job file", run_options, Takes::job_file_or_command},
     {"get", get_command, "bring back files that a run made", get_options, Takes::kept_job},
     {"history", history_command, "list the runs whose files are kept", history_options},
+    {"devices", devices_command, "show this machine's devices and environments", devices_options},
     {"match", match_command, "say whether a version satisfies a specifier", match_options},
     {"completion", completion_command, "print the completions for a shell", completion_options,
      Takes::shell},
@@ -52,7 +53,6 @@ constexpr Command table[] = {
     {"exec", nullptr},
     {"top", nullptr},
     {"data", nullptr},
-    {"devices", nullptr},
     {"peers", nullptr},
     {"doctor", nullptr},
     {"worker", nullptr},
@@ -87,12 +87,9 @@ std::string usage() {
 int unknown_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : table) names.emplace_back(command.name);
-  std::fprintf(stderr, "gpl: unknown command '%s'", name.c_str());
-  if (const auto near = nearest(name, names)) {
-    std::fprintf(stderr, "; did you mean '%s'?\n", near->c_str());
-  } else {
-    std::fputs("; gpl --help lists them\n", stderr);
-  }
+  const auto near = nearest(name, names);
+  complain("unknown command '" + name + "'" +
+           (near ? "; did you mean '" + *near + "'?" : "; gpl --help lists them"));
   return 2;
 }
 
@@ -107,7 +104,7 @@ int dispatch(const std::vector<std::string>& words, unsigned closed_stdio) {
   for (const Command& command : table) {
     if (name != command.name) continue;
     if (command.run == nullptr) {
-      std::fprintf(stderr, "gpl: '%s' comes with a later version of gpl\n", name.c_str());
+      complain("'" + name + "' comes with a later version of gpl");
       return 2;
     }
     return command.run({{words.begin() + 1, words.end()}, closed_stdio});

@@ -234,7 +234,8 @@ int match_lines() {
     const Status added =
         got == 0 ? lines.finish() : lines.add({buffer.data(), static_cast<std::size_t>(got)});
     // Before the next read blocks: a program at the other end may wait for its answers.
-    if (const int code = answer_with(lines.take_answers(), exit_true); code != exit_true) return code;
+    if (const int code = answer_with(lines.take_answers(), exit_true); code != exit_true)
+      return code;
     if (!added) return complain(added.error().message);
     if (got == 0) return exit_true;
   }

@@ -74,6 +74,17 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+void complain(std::string_view words) {
+  std::string text = "gpl: ";
+  for (bool more = true; more;) {
+    const std::size_t end = words.find('\n');
+    text += printable(words.substr(0, end)) + "\n";
+    more = end != std::string_view::npos;
+    if (more) words.remove_prefix(end + 1);
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
 std::string shell_words(const std::vector<std::string>& argv) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

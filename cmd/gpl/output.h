@@ -10,6 +10,10 @@ namespace gpl::cmd {
 /// program that SIGPIPE ended; `failed` when it cannot be written, with a word on standard error.
 int print(std::string_view text, int failed = 1);
 
+/// Says on standard error what went wrong, "gpl: " in front; control characters are shown as `?`.
+/// `words` may be several lines.
+void complain(std::string_view words);
+
 /// A table for people: a header row and rows, columns two blanks apart, nothing cut.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 

@@ -7,7 +7,9 @@
 
 #include "commands.h"
 #include "gpl/client/cluster.h"
+#include "gpl/client/embedded_placement.h"
 #include "gpl/client/embedded_run.h"
+#include "gpl/client/explain_json.h"
 #include "gpl/client/job_file.h"
 #include "gpl/host/toml_table.h"
 #include "gpl/posix/error.h"
@@ -43,6 +45,7 @@ itself failed, 126 not executable, 127 not found, 130 interrupted; 2 usage.
 struct Asked {
   ParsedOptions options;
   JobSpec spec;
+  Requirement requirement;
 };
 
 Error usage(const std::string& what) {
@@ -67,7 +70,7 @@ void add_variable(JobSpec& spec, const std::string& given) {
   if (found || given.empty()) spec.env.push_back({given, std::move(value)});
 }
 
-Result<JobSpec> read_job_file(const std::string& path) {
+Result<client::JobFile> read_job_file(const std::string& path) {
   Result<std::string> text = host::read_toml_file(path);
   if (!text.ok()) return std::move(text).error();
   Result<client::JobFile> file = client::parse_job_file(text.value(), path);
@@ -75,7 +78,27 @@ Result<JobSpec> read_job_file(const std::string& path) {
   for (const std::string& name : file.value().env_from_caller) {
     add_variable(file.value().spec, name);
   }
-  return std::move(file.value().spec);
+  return file;
+}
+
+RequirementText requirement_text(const ParsedOptions& options) {
+  const auto value = [&](std::string_view name) {
+    return options.has(name) ? std::optional<std::string>(options.last(name)) : std::nullopt;
+  };
+  RequirementText text;
+  text.gpus = value("gpus");
+  text.gpu = value("gpu");
+  text.gpu_memory = value("gpu-memory");
+  text.gpu_share = options.has("gpu-share");
+  text.gpu_model = value("gpu-model");
+  text.compute_capability = value("compute-capability");
+  text.cpus = value("cpus");
+  text.memory = value("memory");
+  text.frameworks = options.all("framework");
+  text.environment = value("environment");
+  text.on = value("on");
+  text.labels = options.all("label");
+  return text;
 }
 
 // Options on the command line count for more than the same ones in a job file.
@@ -105,18 +128,20 @@ Result<Asked> parse(const std::vector<std::string>& args) {
   const bool has_command = dashes != args.end();
   Result<ParsedOptions> options = parse_options(run_options(), {args.begin(), dashes});
   if (!options.ok()) return Error{options.error().code, "run: " + options.error().message};
-  Asked asked{std::move(options).value(), {}};
+  Asked asked{std::move(options).value(), {}, {}};
   if (asked.options.has("help")) return asked;
   std::vector<std::string>& rest = asked.options.rest;
+  RequirementText requirement;
   if (!rest.empty() && rest.front().ends_with(".toml")) {
     options = parse_mixed_options(run_options(), {args.begin(), dashes});
     if (!options.ok()) return Error{options.error().code, "run: " + options.error().message};
     asked.options = std::move(options).value();
     if (rest.size() > 1) return usage("one job file, please: " + shell_words(rest));
     if (has_command) return usage("either a job file or a command after --, not both");
-    Result<JobSpec> spec = read_job_file(rest.front());
-    if (!spec.ok()) return std::move(spec).error();
-    asked.spec = std::move(spec).value();
+    Result<client::JobFile> file = read_job_file(rest.front());
+    if (!file.ok()) return std::move(file).error();
+    asked.spec = std::move(file.value().spec);
+    requirement = std::move(file.value().requirement);
   } else if (!rest.empty() || !has_command) {
     return no_command(rest);
   } else {
@@ -126,12 +151,16 @@ Result<Asked> parse(const std::vector<std::string>& args) {
   if (Status applied = apply(asked.options, asked.spec); !applied.ok()) {
     return std::move(applied).error();
   }
+  Result<Requirement> wanted =
+      parse_requirement(merge(std::move(requirement), requirement_text(asked.options)));
+  if (!wanted.ok()) return usage(wanted.error().message);
+  asked.requirement = std::move(wanted).value();
   if (Status valid = validate(asked.spec); !valid.ok()) return usage(valid.error().message);
   return asked;
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "gpl: %s\n", error.message.c_str());
+  complain(error.message);
   const bool is_usage = error.code == Code::invalid;
   return is_usage ? exit_usage : exit_failed;
 }
@@ -154,12 +183,28 @@ Result<client::EmbeddedRequest> make_request(Asked& asked, unsigned closed_stdio
   }
   client::EmbeddedRequest request;
   request.spec = std::move(asked.spec);
+  request.requirement = std::move(asked.requirement);
   request.configuration = std::move(configuration).value();
   request.folders = std::move(folders).value();
   request.source = here;
   request.stdout_closed = (closed_stdio >> STDOUT_FILENO & 1U) != 0;
   request.stdout_to_err = asked.options.has("json");
   return request;
+}
+
+// Shows where the job would run: 0 it fits now, 1 it does not.
+int explain_run(const client::EmbeddedRequest& request, bool as_json) {
+  Result<Explanation> explanation =
+      client::explain_here(request.requirement, request.configuration);
+  if (!explanation.ok()) {
+    fail(explanation.error());
+    return exit_failed;
+  }
+  const int shown =
+      print(as_json ? client::explanation_json(explanation.value(), request.requirement)
+                    : to_text(explanation.value()));
+  if (shown != 0) return shown;
+  return explanation.value().verdict == Verdict::fits ? 0 : 1;
 }
 
 }  // namespace
@@ -172,6 +217,9 @@ int run_command(const Invocation& invocation) {
   }
   Result<client::EmbeddedRequest> request = make_request(asked.value(), invocation.closed_stdio);
   if (!request.ok()) return fail(request.error());
+  if (asked.value().options.has("explain")) {
+    return explain_run(request.value(), asked.value().options.has("json"));
+  }
   const client::Voice voice(asked.value().options.has("quiet"));
   Result<client::EmbeddedReport> report = client::run_embedded(request.value(), voice);
   if (!report.ok()) {

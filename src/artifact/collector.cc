@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "gpl/core/ascii.h"
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 
 namespace gpl::artifact {
@@ -25,7 +26,7 @@ Entry entry_of(const struct stat& status, std::string path, std::string source) 
   entry.path = std::move(path);
   entry.source = std::move(source);
   entry.mode = status.st_mode & permission_bits;
-  entry.mtime_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  entry.mtime_ns = posix::to_ns(status.st_mtim);
   return entry;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "gpl/artifact/folder.h"
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 
 namespace gpl::artifact {
@@ -16,10 +17,6 @@ namespace {
 
 // Deeper than any path that can be named (PATH_MAX is 4096 bytes).
 constexpr int max_depth = 2048;
-
-std::int64_t to_ns(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 std::optional<EntryType> type_of(mode_t mode) {
   if (S_ISREG(mode)) return EntryType::file;
@@ -32,7 +29,7 @@ Entry entry_of(std::string path, EntryType type, const struct stat& status) {
   entry.path = std::move(path);
   entry.type = type;
   entry.mode = status.st_mode & 0777U;
-  entry.mtime_ns = to_ns(status.st_mtim);
+  entry.mtime_ns = posix::to_ns(status.st_mtim);
   if (type == EntryType::file) {
     entry.size_bytes = static_cast<std::uint64_t>(status.st_size);
     entry.disk_bytes =
@@ -86,12 +83,12 @@ class Search {
       return look_into(folder.descriptor(), child.name, path + "/", depth + 1);
     }
     const std::optional<EntryType> type = type_of(status.st_mode);
-    if (!type || to_ns(status.st_ctim) < mark_.changed_ns) return success();
+    if (!type || posix::to_ns(status.st_ctim) < mark_.changed_ns) return success();
     Entry entry = entry_of(path, *type, status);
     if (*type == EntryType::symlink) {
       entry.link_target = read_link(folder.descriptor(), child.name.c_str()).value_or("");
     }
-    if (to_ns(status.st_ctim) == mark_.changed_ns && is_as_staged(entry)) return success();
+    if (posix::to_ns(status.st_ctim) == mark_.changed_ns && is_as_staged(entry)) return success();
     found_.push_back(std::move(entry));
     return success();
   }

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <ranges>
 
 #include "gpl/artifact/file_copy.h"
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 #include "gpl/posix/fd.h"
 #include "gpl/posix/file.h"
@@ -16,27 +16,11 @@
 namespace gpl::artifact {
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
 // A file that was written this recently may still be being written.
-constexpr std::int64_t recent_ns = 10 * second_ns;
-
-std::int64_t to_ns(const timespec& time) {
-  return std::int64_t{time.tv_sec} * second_ns + time.tv_nsec;
-}
-
-timespec to_timespec(std::int64_t ns) {
-  const std::int64_t part = (ns % second_ns + second_ns) % second_ns;
-  return timespec{(ns - part) / second_ns, part};
-}
-
-std::int64_t now_ns() {
-  timespec now;
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return to_ns(now);
-}
+constexpr std::int64_t recent_ns = 10'000'000'000;
 
 bool same_state(const struct stat& one, const struct stat& other) {
-  return one.st_size == other.st_size && to_ns(one.st_mtim) == to_ns(other.st_mtim);
+  return one.st_size == other.st_size && posix::to_ns(one.st_mtim) == posix::to_ns(other.st_mtim);
 }
 
 class Materialisation {
@@ -46,7 +30,7 @@ class Materialisation {
         destination_(std::move(destination)),
         interrupted_(interrupted),
         copy_(interrupted),
-        recent_since_ns_(now_ns() - recent_ns) {}
+        recent_since_ns_(posix::wall_clock().since_epoch_ms * 1'000'000 - recent_ns) {}
 
   Status add(const Entry& entry) {
     if (interrupted_ && interrupted_()) return Error{Code::busy, "interrupted"};
@@ -63,7 +47,7 @@ class Materialisation {
 
   // Last, deepest first: a folder may be read-only, and its time changes with what is put in.
   Status finish_directory(const Entry& entry) {
-    const timespec times[] = {{0, UTIME_OMIT}, to_timespec(entry.mtime_ns)};
+    const timespec times[] = {{0, UTIME_OMIT}, posix::to_timespec(entry.mtime_ns)};
     if (::utimensat(destination_.get(), entry.path.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0 ||
         ::fchmodat(destination_.get(), entry.path.c_str(), entry.mode, 0) != 0) {
       return cannot_make(entry);
@@ -71,7 +55,7 @@ class Materialisation {
     return success();
   }
 
-  std::vector<Note> take_notes() { return std::move(notes_); }
+  Materialised take() { return std::move(made_); }
 
  private:
   Status cannot_make(const Entry& entry) const {
@@ -79,15 +63,17 @@ class Materialisation {
   }
 
   Status add_directory(const Entry& entry) {
-    if (::mkdirat(destination_.get(), entry.path.c_str(), 0700) == 0) return success();
-    return cannot_make(entry);
+    if (::mkdirat(destination_.get(), entry.path.c_str(), 0700) != 0) return cannot_make(entry);
+    made_.entries.push_back(entry);
+    return success();
   }
 
   Status add_symlink(const Entry& entry) {
-    if (::symlinkat(entry.link_target.c_str(), destination_.get(), entry.path.c_str()) == 0) {
-      return success();
+    if (::symlinkat(entry.link_target.c_str(), destination_.get(), entry.path.c_str()) != 0) {
+      return cannot_make(entry);
     }
-    return cannot_make(entry);
+    made_.entries.push_back(entry);
+    return success();
   }
 
   Status add_file(const Entry& entry) {
@@ -97,7 +83,7 @@ class Materialisation {
     struct stat before;
     if (!from.valid() || ::fstat(from.get(), &before) != 0) return left_out(entry);
     if (!S_ISREG(before.st_mode)) {
-      notes_.push_back({Note::Kind::left_out, entry.path, "is no longer a file"});
+      made_.notes.push_back({Note::Kind::left_out, entry.path, "is no longer a file"});
       return success();
     }
     const posix::Fd to(::openat(destination_.get(), entry.path.c_str(),
@@ -109,9 +95,16 @@ class Materialisation {
     }
     note_if_changed(entry, from.get(), before);
     const timespec times[] = {{0, UTIME_OMIT}, before.st_mtim};
-    if (::fchmod(to.get(), before.st_mode & 0777U) != 0 || ::futimens(to.get(), times) != 0) {
+    struct stat copy;
+    if (::fchmod(to.get(), before.st_mode & 0777U) != 0 || ::futimens(to.get(), times) != 0 ||
+        ::fstat(to.get(), &copy) != 0) {
       return cannot_make(entry);
     }
+    made_.entries.push_back(entry);
+    Entry& made = made_.entries.back();
+    made.mode = copy.st_mode & 0777U;
+    made.size_bytes = static_cast<std::uint64_t>(copy.st_size);
+    made.mtime_ns = posix::to_ns(copy.st_mtim);
     return success();
   }
 
@@ -120,20 +113,20 @@ class Materialisation {
     if (errno == ENOENT || errno == ENOTDIR) return success();
     // The caller's own limits, and not this file's fault.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) return cannot_make(entry);
-    notes_.push_back(
+    made_.notes.push_back(
         {Note::Kind::left_out, entry.path, "cannot be read (" + posix::errno_text(errno) + ")"});
     return success();
   }
 
   void note_if_changed(const Entry& entry, int from, const struct stat& before) {
     const std::int64_t listed_size = static_cast<std::int64_t>(entry.size_bytes);
-    bool changed = before.st_size != listed_size || to_ns(before.st_mtim) != entry.mtime_ns;
+    bool changed = before.st_size != listed_size || posix::to_ns(before.st_mtim) != entry.mtime_ns;
     struct stat after;
-    if (!changed && to_ns(before.st_mtim) > recent_since_ns_ && ::fstat(from, &after) == 0) {
+    if (!changed && posix::to_ns(before.st_mtim) > recent_since_ns_ && ::fstat(from, &after) == 0) {
       changed = !same_state(before, after);
     }
     if (changed)
-      notes_.push_back({Note::Kind::changed, entry.path, "was written to while it was taken"});
+      made_.notes.push_back({Note::Kind::changed, entry.path, "was written to while it was taken"});
   }
 
   posix::Fd root_;
@@ -141,14 +134,14 @@ class Materialisation {
   const std::function<bool()>& interrupted_;
   FileCopy copy_;
   std::int64_t recent_since_ns_;
-  std::vector<Note> notes_;
+  Materialised made_;
 };
 
 }  // namespace
 
-Result<std::vector<Note>> materialise(const std::string& root, const std::vector<Entry>& entries,
-                                      const std::string& destination,
-                                      const std::function<bool()>& interrupted) {
+Result<Materialised> materialise(const std::string& root, const std::vector<Entry>& entries,
+                                 const std::string& destination,
+                                 const std::function<bool()>& interrupted) {
   Result<posix::Fd> from = posix::open_folder(root);
   if (!from.ok()) return std::move(from).error();
   Result<posix::Fd> to = posix::open_folder(destination);
@@ -163,7 +156,7 @@ Result<std::vector<Note>> materialise(const std::string& root, const std::vector
       return std::move(finished).error();
     }
   }
-  return copy.take_notes();
+  return copy.take();
 }
 
 }  // namespace gpl::artifact

@@ -74,9 +74,10 @@ void AttachedRun::tick(Instant now) {
   if (!limit_at_ || now < *limit_at_ || ended()) return;
   limit_at_.reset();
   settle(TimedOut{});
-  words_.push_back("the time limit of " + format_duration(*options_.time_limit) +
-                   " is reached; SIGKILL follows in " + format_duration(options_.grace) +
-                   " if it does not end by itself");
+  words_.push_back({"the time limit of " + format_duration(*options_.time_limit) +
+                        " is reached; SIGKILL follows in " + format_duration(options_.grace) +
+                        " if it does not end by itself",
+                    false});
   runner_.end(options_.grace.count_ms);
 }
 
@@ -87,7 +88,7 @@ void AttachedRun::on_event(const host::RunnerEvent& event, Instant now) {
                  },
                  [&](const host::SpawnFailed& failed) {
                    FailedToStart failure = failure_of(options_.program, failed.failure);
-                   words_.push_back(failure.message);
+                   words_.push_back({failure.message, true});
                    outcome_ = std::move(failure);
                    over_ = true;
                  },
@@ -99,9 +100,11 @@ void AttachedRun::on_event(const host::RunnerEvent& event, Instant now) {
                  [&](const host::AllGone& gone) {
                    if (!outcome_) outcome_ = decided_.value_or(Lost{"its first process vanished"});
                    if (gone.survivors > 0) {
-                     words_.push_back(std::to_string(gone.survivors) +
-                                      " of the job's processes could not be ended: the kernel does "
-                                      "not let them go (state D in ps)");
+                     words_.push_back(
+                         {std::to_string(gone.survivors) +
+                              " of the job's processes could not be ended: the kernel does "
+                              "not let them go (state D in ps)",
+                          true});
                    }
                    over_ = true;
                  },
@@ -109,8 +112,9 @@ void AttachedRun::on_event(const host::RunnerEvent& event, Instant now) {
                    if (!outcome_) {
                      outcome_ = Lost{"its guard process was killed"};
                      words_.push_back(
-                         "the job's guard process was killed from outside; every process of the "
-                         "job has been ended with it");
+                         {"the job's guard process was killed from outside; every process of the "
+                          "job has been ended with it",
+                          true});
                    }
                    over_ = true;
                  }},
@@ -126,7 +130,7 @@ int AttachedRun::exit_status() const {
   return exit_instead_ ? *exit_instead_ : gpl::exit_status(outcome());
 }
 
-std::vector<std::string> AttachedRun::take_words() { return std::exchange(words_, {}); }
+std::vector<AttachedRun::Words> AttachedRun::take_words() { return std::exchange(words_, {}); }
 
 void AttachedRun::settle(Outcome outcome) {
   if (!decided_) decided_ = std::move(outcome);

@@ -4,19 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 
 namespace gpl::client {
 namespace {
-
-// CLOCK_BOOTTIME: a time limit counts the time that a laptop slept.
-Instant now() {
-  timespec at;
-  ::clock_gettime(CLOCK_BOOTTIME, &at);
-  return Instant{std::int64_t{at.tv_sec} * 1000 + at.tv_nsec / 1'000'000};
-}
 
 int earlier(int one_ms, int other_ms) {
   if (one_ms < 0) return other_ms;
@@ -38,13 +31,16 @@ AttendedLoop::AttendedLoop(host::Runner& runner, AttachedRun& run, SignalWatch& 
 
 void AttendedLoop::run() {
   while (!run_.over() || !out_.relay.drained() || !err_.relay.drained()) {
-    wait(now());
+    wait(posix::boot_clock());
     for (const int number : signals_.take()) run_.on_signal(number);
     if (!run_.over()) {
-      for (const host::RunnerEvent& event : runner_.take_events()) run_.on_event(event, now());
+      for (const host::RunnerEvent& event : runner_.take_events())
+        run_.on_event(event, posix::boot_clock());
     }
-    run_.tick(now());
-    for (const std::string& line : run_.take_words()) voice_.complain(line);
+    run_.tick(posix::boot_clock());
+    for (const AttachedRun::Words& words : run_.take_words()) {
+      words.trouble ? voice_.complain(words.line) : voice_.say(words.line);
+    }
     if (run_.over()) {
       out_.relay.expect_no_more();
       err_.relay.expect_no_more();
@@ -99,7 +95,8 @@ void AttendedLoop::divert(Channel& channel, int error) {
   channel.kept = std::move(kept).value();
   channel.kept_sink.emplace(channel.kept.get());
   channel.relay.redirect(*channel.kept_sink);
-  voice_.complain(words + "; the job goes on, and the rest of its output is kept in " + spool_.path());
+  voice_.complain(words + "; the job goes on, and the rest of its output is kept in " +
+                  spool_.path());
 }
 
 }  // namespace gpl::client

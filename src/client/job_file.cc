@@ -1,6 +1,7 @@
 #include "gpl/client/job_file.h"
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "gpl/host/toml_table.h"
@@ -12,11 +13,9 @@ using host::TomlTable;
 
 /// Keys that name options of `gpl run` which this version does not have.
 const std::vector<std::string>& later_keys() {
-  static const std::vector<std::string> keys = {
-      "gpus",   "gpu",       "gpu_memory", "gpu_share",   "gpu_model",    "compute_capability",
-      "cpus",   "memory",    "framework",  "environment", "on",           "label",
-      "secret", "data",      "retries",    "on_loss",     "priority",     "after",
-      "array",  "each_line", "nodes",      "launcher",    "allow_pending"};
+  static const std::vector<std::string> keys = {"secret",   "data",     "retries",      "on_loss",
+                                                "priority", "after",    "array",        "each_line",
+                                                "nodes",    "launcher", "allow_pending"};
   return keys;
 }
 
@@ -60,6 +59,28 @@ std::vector<std::string> read_list(TomlTable& table, std::string_view key) {
   return table.strings(key, "write [\"...\"], also for one").value_or(std::vector<std::string>{});
 }
 
+std::optional<std::string> read_number(TomlTable& table, std::string_view key) {
+  const std::optional<std::int64_t> number = table.integer(key);
+  return number ? std::optional<std::string>(std::to_string(*number)) : std::nullopt;
+}
+
+RequirementText read_requirement(TomlTable& table) {
+  RequirementText text;
+  text.gpus = read_number(table, "gpus");
+  text.gpu = table.string("gpu");
+  text.gpu_memory = table.string("gpu_memory", "write \"16G\"");
+  text.gpu_share = table.boolean("gpu_share").value_or(false);
+  text.gpu_model = table.string("gpu_model");
+  text.compute_capability = table.string("compute_capability", "write \"8.9\"");
+  text.cpus = read_number(table, "cpus");
+  text.memory = table.string("memory", "write \"16G\"");
+  text.frameworks = read_list(table, "framework");
+  text.environment = table.string("environment");
+  text.on = table.string("on");
+  text.labels = read_list(table, "label");
+  return text;
+}
+
 }  // namespace
 
 Result<JobFile> parse_job_file(std::string_view text, const std::string& file_name) {
@@ -82,10 +103,13 @@ Result<JobFile> parse_job_file(std::string_view text, const std::string& file_na
   spec.outputs = read_list(table, "out");
   spec.pass_stdin = table.boolean("stdin").value_or(false);
   read_time_limit(table, spec);
+  job.requirement = read_requirement(table);
 
   if (Status status = table.finish(); !status.ok()) return status.error();
   if (Status status = validate(spec); !status.ok())
     return Error{status.error().code, file_name + ": " + status.error().message};
+  if (Result<Requirement> asked = parse_requirement(job.requirement); !asked.ok())
+    return Error{asked.error().code, file_name + ": " + asked.error().message};
   return job;
 }
 

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 
 #include "gpl/artifact/delivery.h"
 #include "gpl/artifact/glob.h"
 #include "gpl/client/temp_folder.h"
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 #include "gpl/posix/tree.h"
 
@@ -27,16 +27,10 @@ std::string_view without_dressing(std::string_view pattern) {
   return pattern == "." ? std::string_view() : pattern;
 }
 
-std::int64_t now_ms() {
-  timespec now;
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
 std::int64_t changed_ms(int folder, const char* name) {
   struct stat status;
   if (::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return 0;
-  return std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+  return posix::to_ns(status.st_mtim) / 1'000'000;
 }
 
 bool exists(int folder, const char* name) {
@@ -49,11 +43,14 @@ Status finish_killed(host::Spool& spool) {
   Result<host::Record> spec = spool.read_spec();
   if (!spec.ok()) {
     // A run that has just made its folder and has yet to lock it is none of ours.
-    const bool fresh = now_ms() - changed_ms(spool.folder(), ".") < minute_ms;
+    const bool fresh =
+        posix::wall_clock().since_epoch_ms - changed_ms(spool.folder(), ".") < minute_ms;
     return fresh ? success() : spool.remove();
   }
   (void)TempFolder::remove(std::string(spec.value().get("temp_folder")));
-  if (!exists(spool.folder(), "work")) return spool.remove();
+  if (!exists(spool.folder(), "work") && !exists(spool.folder(), "files")) return spool.remove();
+  // It had come to an end, and only its exit could not be written: a full disk.
+  if (!exists(spool.folder(), "work")) return success();
   Result<std::int64_t> started = spool.spec_changed_ns();
   if (!started.ok()) return std::move(started).error();
   Result<std::vector<artifact::Entry>> made =
@@ -66,11 +63,11 @@ Status finish_killed(host::Spool& spool) {
   return spool.write_exit(exit, posix::Durability::none);
 }
 
-// Nothing for a run that is not over, or that left nothing.
+// Nothing for a run that left nothing. Requires that it is over.
 std::optional<KeptRun> read_kept(const host::Spool& spool) {
   Result<host::Record> spec = spool.read_spec();
   Result<std::optional<host::Record>> exit = spool.read_exit();
-  if (!spec.ok() || !exit.ok() || !exit.value()) return std::nullopt;
+  if (!spec.ok() || !exit.ok()) return std::nullopt;
   Result<std::vector<artifact::Entry>> files =
       artifact::made_files(spool.files_path(), {0, nullptr});
   if (!files.ok() || files.value().empty()) return std::nullopt;
@@ -81,8 +78,8 @@ std::optional<KeptRun> read_kept(const host::Spool& spool) {
   run.source_folder = spec.value().get("source_folder");
   run.files_path = spool.files_path();
   run.started_ms = spec.value().number("started_ms");
-  run.ended_ms = exit.value()->number("ended_ms");
-  run.outcome = exit.value()->get("outcome");
+  run.ended_ms = exit.value() ? exit.value()->number("ended_ms") : 0;
+  run.outcome = exit.value() ? exit.value()->get("outcome") : "lost";
   run.files = std::move(files).value();
   return run;
 }
@@ -131,9 +128,8 @@ Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools) {
     Result<host::Spool> spool = spools.open_existing(job);
     if (!spool.ok()) continue;  // it runs, or has gone meanwhile
     if (!exists(spool.value().folder(), "exit")) {
-      if (Status finished = finish_killed(spool.value()); !finished.ok()) {
-        return std::move(finished).error();
-      }
+      // One that cannot be finished now hides no other, and is tried again.
+      if (!finish_killed(spool.value()).ok()) continue;
     }
     if (std::optional<KeptRun> run = read_kept(spool.value())) runs.push_back(std::move(*run));
   }
@@ -142,7 +138,7 @@ Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools) {
 
 void sweep(host::SpoolFolder& spools) {
   constexpr const char* stamp = "swept";
-  const std::int64_t at_ms = now_ms();
+  const std::int64_t at_ms = posix::wall_clock().since_epoch_ms;
   const std::int64_t last_ms = changed_ms(spools.folder(), stamp);
   if (last_ms <= at_ms && at_ms - last_ms < hour_ms) return;
   const posix::Fd touched(

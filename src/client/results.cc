@@ -6,23 +6,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
 
 #include "gpl/artifact/delivery.h"
 #include "gpl/artifact/made_files.h"
 #include "gpl/client/kept_files.h"
 #include "gpl/core/size.h"
+#include "gpl/posix/clock.h"
 
 namespace gpl::client {
 namespace {
 
 constexpr std::size_t max_named = 3;
-
-std::int64_t now_ms() {
-  timespec now;
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
 
 std::string describe(const Outcome& outcome) {
   if (const auto* exited = std::get_if<Exited>(&outcome)) {
@@ -125,7 +119,7 @@ void write_exit(host::Spool& spool, const Outcome& outcome, const Voice& voice) 
   host::Record exit;
   exit.add("outcome", describe(outcome));
   exit.add("exit_status", std::int64_t{exit_status(outcome)});
-  exit.add("ended_ms", now_ms());
+  exit.add("ended_ms", posix::wall_clock().since_epoch_ms);
   Status written = spool.write_exit(exit, posix::Durability::none);
   if (!written.ok()) voice.complain(written.error().message);
 }

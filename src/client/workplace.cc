@@ -75,21 +75,27 @@ Result<artifact::Selection> select_files(const JobSpec& spec, const std::string&
 Result<Workplace> make_workplace(host::SpoolFolder& spools, const JobSpec& spec,
                                  const std::string& source, artifact::Selection selection,
                                  const std::function<bool()>& interrupted, const Voice& voice) {
-  Result<TempFolder> temp = TempFolder::make();
-  if (!temp.ok()) return std::move(temp).error();
   Result<host::Spool> spool = spools.create();
   if (!spool.ok()) return std::move(spool).error();
   const bool copies = spec.staging == StagingMode::copy;
   if (copies && !selection.entries.empty()) {
-    Result<std::vector<artifact::Note>> notes =
+    Result<artifact::Materialised> made =
         artifact::materialise(source, selection.entries, spool.value().work_path(), interrupted);
-    if (!notes.ok()) {
+    if (!made.ok()) {
       (void)spool.value().remove();
-      return std::move(notes).error();
+      return std::move(made).error();
     }
-    selection.notes.insert(selection.notes.end(), notes.value().begin(), notes.value().end());
+    selection.notes.insert(selection.notes.end(), made.value().notes.begin(),
+                           made.value().notes.end());
+    selection.entries = std::move(made.value().entries);
   }
   say_notes(selection.notes, voice);
+  // Last, so that the spec names it a moment later: what finds it when this process is killed.
+  Result<TempFolder> temp = TempFolder::make();
+  if (!temp.ok()) {
+    (void)spool.value().remove();
+    return std::move(temp).error();
+  }
   std::string folder = copies ? spool.value().work_path() : source;
   return Workplace{std::move(spool).value(), std::move(temp).value(), std::move(folder),
                    std::move(selection.entries)};

@@ -16,7 +16,7 @@ Result<Configuration> read_configuration(const std::filesystem::path& path) {
   TomlTable& table = parsed.value();
 
   Configuration configuration;
-  table.refuse_later({"peers", "devices", "cpus", "memory", "hours", "environments"});
+  table.refuse_later({"peers", "devices", "cpus", "memory", "hours"});
   if (auto globs = table.strings("forward_env", "write [\"NAME\", \"PREFIX_*\"]"))
     configuration.forward_env = std::move(*globs);
   for (const std::string& glob : configuration.forward_env) {
@@ -25,6 +25,8 @@ Result<Configuration> read_configuration(const std::filesystem::path& path) {
                    "'forward_env' has '" + glob.substr(0, glob.find('\0')) +
                        "', which no variable's name can match");
   }
+  if (auto roots = table.strings("environments", "write [\"/opt/conda\", \"~/venvs/llm\"]"))
+    configuration.environments = std::move(*roots);
   if (Status status = table.finish(); !status.ok()) return status.error();
   return configuration;
 }

@@ -132,6 +132,8 @@ std::vector<pid_t> descendants(bool outside_session) {
   return found;
 }
 
+bool can_see_processes() { return ::access("/proc/self/stat", R_OK) == 0; }
+
 void signal_all(const std::vector<pid_t>& pids, int signal_number) {
   std::set<pid_t> groups;
   for (const pid_t pid : pids) {

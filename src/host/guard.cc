@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,10 +14,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <optional>
 
 #include "gpl/host/descendants.h"
+#include "gpl/posix/clock.h"
 
 namespace gpl::host {
 namespace {
@@ -24,13 +25,11 @@ namespace {
 // A process in uninterruptible sleep outlives SIGKILL: after this long it is reported instead.
 constexpr std::int64_t kill_patience_ms = 10'000;
 constexpr std::int64_t kill_again_ms = 2;
+constexpr std::int64_t kill_later_ms = 50;
+constexpr std::int64_t kill_eagerly_ms = 1000;
 constexpr int quick_looks = 32;
 
-std::int64_t now_ms() {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
+std::int64_t now_ms() { return posix::awake_clock().since_epoch_ms; }
 
 // So that `pkill -f 'gpl run'` meets the CLI and not the guard that cleans up after it. The
 // arguments lie in one piece before the environment: proc(5), cmdline.
@@ -44,16 +43,25 @@ void set_title(const char* title) {
   std::memcpy(begin, title, std::min(room - 1, std::strlen(title)));
 }
 
+void close_range_of(unsigned first, unsigned last) {
+  if (::close_range(first, last, 0) == 0 || errno != ENOSYS) return;
+  // Before Linux 5.9: one by one, as far as descriptors can go.
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t end = std::min<rlim_t>({rlim_t{last} + 1, limit.rlim_cur, rlim_t{1} << 20});
+  for (rlim_t fd = first; fd < end; ++fd) ::close(static_cast<int>(fd));
+}
+
 // Closes every descriptor from 3 on that is not in `kept`.
 void close_others(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   unsigned first = 3;
   for (const int fd : kept) {
     const auto number = static_cast<unsigned>(fd);
-    if (number > first) ::close_range(first, number - 1, 0);
+    if (number > first) close_range_of(first, number - 1);
     first = std::max(first, number + 1);
   }
-  ::close_range(first, ~0U, 0);
+  close_range_of(first, ~0U);
 }
 
 int above_stdio(int fd) { return fd > 2 ? fd : ::fcntl(fd, F_DUPFD_CLOEXEC, 3); }
@@ -161,7 +169,7 @@ class GuardProcess {
       if (pid == first_) on_first_process_ended(status, usage);
     }
     // No child, no descendant: an orphan would have been handed to us.
-    if (pid < 0 && errno == ECHILD) leave(0);
+    if (pid < 0 && errno == ECHILD) leave();
   }
 
   void on_first_process_ended(int status, const rusage& usage) {
@@ -183,7 +191,7 @@ class GuardProcess {
       deadline_ms_ = std::min(*deadline_ms_, now_ms() + grace_ms);
       return;
     }
-    if (grace_ms > 0) signal_all(descendants(false), SIGTERM);
+    if (grace_ms > 0) signal_attempt(descendants(false), SIGTERM);
     enter(Phase::terminating, grace_ms);
   }
 
@@ -197,6 +205,7 @@ class GuardProcess {
         break;
       case Phase::terminating:
         killing_since_ms_ = now_ms();
+        ::setpriority(PRIO_PROCESS, 0, -20);  // for root: to outrun what multiplies
         enter(Phase::killing, 0);
         break;
       case Phase::killing:
@@ -209,14 +218,30 @@ class GuardProcess {
     std::vector<pid_t> left = descendants(false);
     // A process that forks and ends all the time is caught in one of many quick looks.
     for (int look = 0; look < quick_looks && !left.empty(); ++look) {
-      signal_all(left, SIGKILL);
+      signal_attempt(left, SIGKILL);
       reap();
       left = descendants(false);
     }
-    // Where /proc is not mounted there is nothing to see, and the group is what we know.
-    if (left.empty() && !first_ended_) ::kill(-first_, SIGKILL);
-    if (now_ms() - killing_since_ms_ > kill_patience_ms) leave(static_cast<int>(left.size()));
-    deadline_ms_ = now_ms() + (now_ms() - killing_since_ms_ < 100 ? kill_again_ms : 50);
+    if (left.empty()) signal_attempt(left, SIGKILL);
+    const std::int64_t taken_ms = now_ms() - killing_since_ms_;
+    // Told once; and what is left is killed all the same, for as long as it takes.
+    if (taken_ms > kill_patience_ms && !parent_gone_) tell_survivors(left.size());
+    deadline_ms_ = now_ms() + (taken_ms < kill_eagerly_ms ? kill_again_ms : kill_later_ms);
+  }
+
+  // Where /proc is not mounted nothing can be seen, and the command's group is what we know.
+  void signal_attempt(const std::vector<pid_t>& seen, int number) const {
+    signal_all(seen, number);
+    if (seen.empty() && !can_see_processes()) ::kill(-first_, number);
+  }
+
+  void tell_survivors(std::size_t count) {
+    GuardReport report;
+    report.kind = GuardReport::Kind::all_gone;
+    report.survivors = static_cast<std::int32_t>(count);
+    tell(report);
+    parent_gone_ = true;
+    link_.reset();
   }
 
   void enter(Phase phase, std::int64_t deadline_in_ms) {
@@ -224,10 +249,9 @@ class GuardProcess {
     deadline_ms_ = now_ms() + deadline_in_ms;
   }
 
-  [[noreturn]] void leave(int survivors) {
+  [[noreturn]] void leave() {
     GuardReport report;
     report.kind = GuardReport::Kind::all_gone;
-    report.survivors = survivors;
     tell(report);
     ::_exit(0);
   }

@@ -91,6 +91,7 @@ std::vector<RunnerEvent> GuardRunner::take_events() {
         break;
       case GuardReport::Kind::all_gone:
         settled_ = true;
+        if (report.survivors > 0) guard_ = -1;  // it stays, and goes on trying
         events.push_back(AllGone{report.survivors});
         break;
     }

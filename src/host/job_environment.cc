@@ -38,6 +38,13 @@ void inherit(const EnvironmentSource& source, Variables& variables) {
   }
 }
 
+void choose_python(const PythonChoice& python, Variables& variables) {
+  if (python.folder.empty()) return;
+  variables["PATH"] = python.folder + ":" + variables["PATH"];
+  variables.erase("VIRTUAL_ENV");  // the caller's: another one
+  if (!python.variable.empty()) variables[python.variable] = python.root;
+}
+
 }  // namespace
 
 std::vector<std::string> job_environment(const EnvironmentSource& source) {
@@ -53,10 +60,10 @@ std::vector<std::string> job_environment(const EnvironmentSource& source) {
   variables["GPL_TASK_ID"] = std::to_string(source.task.value);
   variables["GPL_ATTEMPT"] = std::to_string(source.attempt.value);
   variables["GPL_PEER"] = source.peer;
-  variables["GPL_GPUS"] = "";
-  variables["CUDA_VISIBLE_DEVICES"] = "";
-  variables["ROCR_VISIBLE_DEVICES"] = "";
-  variables.erase("HIP_VISIBLE_DEVICES");
+  for (const std::string& name : source.devices.unset) variables.erase(name);
+  for (const auto& [name, value] : source.devices.set) variables[name] = value;
+  if (source.cpus) variables["OMP_NUM_THREADS"] = std::to_string(*source.cpus);
+  choose_python(source.python, variables);
   for (const EnvironmentVariable& asked : source.asked) variables[asked.name] = asked.value;
 
   std::vector<std::string> entries;

@@ -121,9 +121,9 @@ void become(const Prepared& prepared) {
 Program find_program(const Command& command) {
   const std::string& name = command.argv.front();
   if (name.find('/') != std::string::npos) {
-    std::string path = absolute_in(command, name);
-    const int error = executable_error(path);
-    return Program{std::move(path), error == 0 ? SpawnFailure{} : failure_of(error)};
+    // Left as it is written: the child runs it from its working folder, and a script sees its name.
+    const int error = executable_error(absolute_in(command, name));
+    return Program{name, error == 0 ? SpawnFailure{} : failure_of(error)};
   }
   int worst = ENOENT;
   std::string_view rest = path_of(command);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 #include "gpl/posix/tree.h"
 
@@ -61,7 +62,7 @@ Result<std::int64_t> Spool::spec_changed_ns() const {
   if (::fstatat(folder_.get(), "spec", &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return posix::io_error("cannot read " + path_ + "/spec");
   }
-  return std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+  return posix::to_ns(status.st_ctim);
 }
 
 Status Spool::remove() { return posix::remove_tree_at(above_, std::to_string(job_.value)); }

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -6,17 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "gpl/host/spool.h"
 #include "gpl/posix/error.h"
+#include "gpl/posix/listing.h"
 
 namespace gpl::host {
 namespace {
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
 
 std::uint64_t to_number(std::string_view text) {
   std::uint64_t value = 0;
@@ -99,13 +94,11 @@ Result<Spool> SpoolFolder::open_existing(JobId job) const {
 }
 
 Result<std::vector<JobId>> SpoolFolder::list() const {
-  posix::Fd listing(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseDir> dir(listing.valid() ? ::fdopendir(listing.get()) : nullptr);
-  if (dir == nullptr) return posix::io_error("cannot list " + path_);
-  (void)listing.release();
+  Result<std::vector<std::string>> names = posix::names_in(folder_.get());
+  if (!names.ok()) return Error{names.error().code, path_ + ": " + names.error().message};
   std::vector<JobId> jobs;
-  while (const dirent* entry = ::readdir(dir.get())) {
-    if (const std::uint64_t number = to_number(entry->d_name)) jobs.push_back(JobId{number});
+  for (const std::string& name : names.value()) {
+    if (const std::uint64_t number = to_number(name)) jobs.push_back(JobId{number});
   }
   std::sort(jobs.begin(), jobs.end());
   return jobs;

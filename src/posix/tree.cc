@@ -1,14 +1,13 @@
 #include "gpl/posix/tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <memory>
 #include <vector>
 
 #include "gpl/posix/error.h"
 #include "gpl/posix/fd.h"
+#include "gpl/posix/listing.h"
 
 namespace gpl::posix {
 namespace {
@@ -16,10 +15,6 @@ namespace {
 // Below this many levels a folder is first moved up into the top one: a job that nests folders
 // without end can neither use up the descriptors nor the stack.
 constexpr int max_depth = 128;
-
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
 
 // A job may have taken away the write permission of the folder that holds the name.
 bool unlink_opening_up(int at, const std::string& name, int flags) {
@@ -34,20 +29,6 @@ Fd open_for_removal(int at, const std::string& name) {
     fd.reset(::openat(at, name.c_str(), flags));
   }
   return fd;
-}
-
-Result<std::vector<std::string>> names_in(const Fd& folder, const std::string& name) {
-  Fd listing(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
-  std::unique_ptr<DIR, CloseDir> dir(listing.valid() ? ::fdopendir(listing.get()) : nullptr);
-  if (dir == nullptr) return io_error("cannot list " + name + " to remove it");
-  (void)listing.release();
-  ::rewinddir(dir.get());  // the copy shares its place with `folder`, which may be listed again
-  std::vector<std::string> names;
-  while (const dirent* entry = ::readdir(dir.get())) {
-    std::string child = entry->d_name;
-    if (child != "." && child != "..") names.push_back(std::move(child));
-  }
-  return names;
 }
 
 class Removal {
@@ -72,8 +53,8 @@ class Removal {
 
  private:
   Status empty(const Fd& folder, const std::string& name, int depth) {
-    Result<std::vector<std::string>> names = names_in(folder, name);
-    if (!names.ok()) return std::move(names).error();
+    Result<std::vector<std::string>> names = names_in(folder.get());
+    if (!names.ok()) return Error{names.error().code, name + ": " + names.error().message};
     for (const std::string& child : names.value()) {
       if (Status removed = remove(folder.get(), child, depth + 1); !removed.ok()) return removed;
     }

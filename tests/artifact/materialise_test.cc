@@ -39,9 +39,10 @@ Entry directory_entry(const std::string& path, std::uint32_t mode = 0755) {
 
 std::vector<Note> copy(const TemporaryFolder& root, const std::vector<Entry>& entries,
                        const TemporaryFolder& destination) {
-  Result<std::vector<Note>> notes = materialise(root.path(), entries, destination.path(), nullptr);
-  REQUIRE(notes.ok());
-  return notes.value();
+  Result<artifact::Materialised> made =
+      materialise(root.path(), entries, destination.path(), nullptr);
+  REQUIRE(made.ok());
+  return made.value().notes;
 }
 
 }  // namespace
@@ -123,6 +124,19 @@ TEST_CASE("a file that was written to since it was listed is taken as it is and 
   CHECK(notes ==
         std::vector<Note>{{Note::Kind::changed, "log", "was written to while it was taken"}});
   CHECK(destination.read("log") == "one\ntwo\n");
+}
+
+TEST_CASE("what was copied is told as it is in the copy, not as it was listed") {
+  const TemporaryFolder root;
+  const TemporaryFolder destination;
+  root.write("log", "one\n");
+  const Entry entry = file_entry(root, "log");
+  root.write("log", "one\ntwo\n");
+  const auto made = materialise(root.path(), {entry}, destination.path(), nullptr);
+  REQUIRE(made.ok());
+  REQUIRE(made.value().entries.size() == 1);
+  CHECK(made.value().entries[0].size_bytes == 8);
+  CHECK(made.value().entries[0].mtime_ns == file_entry(destination, "log").mtime_ns);
 }
 
 TEST_CASE("an entry may have its content elsewhere") {

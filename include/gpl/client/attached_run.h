@@ -48,7 +48,12 @@ class AttachedRun {
   const host::FirstProcessEnded& usage() const { return usage_; }
 
   /// What gpl says for itself since the last call, a line each, without "gpl: ".
-  std::vector<std::string> take_words();
+  struct Words {
+    std::string line;
+    bool trouble = false;  ///< something went wrong: said also when quiet
+    friend bool operator==(const Words&, const Words&) = default;
+  };
+  std::vector<Words> take_words();
 
  private:
   void settle(Outcome outcome);
@@ -62,7 +67,7 @@ class AttachedRun {
   host::FirstProcessEnded usage_;
   int interrupts_ = 0;
   bool over_ = false;
-  std::vector<std::string> words_;
+  std::vector<Words> words_;
 };
 
 }  // namespace gpl::client

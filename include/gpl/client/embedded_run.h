@@ -7,6 +7,7 @@
 #include "gpl/client/voice.h"
 #include "gpl/core/job.h"
 #include "gpl/core/job_state.h"
+#include "gpl/core/requirement.h"
 #include "gpl/core/result.h"
 #include "gpl/host/configuration.h"
 #include "gpl/host/folders.h"
@@ -17,6 +18,7 @@ namespace gpl::client {
 /// One `gpl run` in the embedded peer: everything that it is told.
 struct EmbeddedRequest {
   JobSpec spec;
+  Requirement requirement;
   host::Configuration configuration;
   host::Folders folders;
   std::string source;          ///< the caller's current folder, absolute

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpl/core/job.h"
+#include "gpl/core/requirement_text.h"
 #include "gpl/core/result.h"
 
 namespace gpl::client {
@@ -15,6 +16,8 @@ struct JobFile {
   /// Names whose values are to be taken from the caller's environment, and added to spec.env; one
   /// that the caller does not have is left out, as with `--env K`.
   std::vector<std::string> env_from_caller;
+  /// What it asks of a peer; the options of the command line come on top (`merge`).
+  RequirementText requirement;
   friend bool operator==(const JobFile&, const JobFile&) = default;
 };
 

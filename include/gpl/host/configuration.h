@@ -13,6 +13,8 @@ namespace gpl::host {
 struct Configuration {
   /// Globs of the caller's environment variables that every job gets, see `matches`.
   std::vector<std::string> forward_env;
+  /// Roots of Python environments that are looked at besides those found where they usually are.
+  std::vector<std::string> environments;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 

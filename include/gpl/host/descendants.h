@@ -14,6 +14,9 @@ namespace gpl::host {
 /// children that it inherited through exec and that are none of its attempt's.
 std::vector<pid_t> descendants(bool outside_session);
 
+/// Whether `descendants` can see any: /proc is mounted.
+bool can_see_processes();
+
 /// Sends `signal_number` to each of `pids` and to its process group when that group is not the
 /// caller's: the kernel signals a group as one step, so that a member cannot slip away by forking.
 void signal_all(const std::vector<pid_t>& pids, int signal_number);

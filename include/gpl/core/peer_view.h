@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpl/core/device.h"
+#include "gpl/core/environment.h"
+#include "gpl/core/requirement.h"
+#include "gpl/core/time.h"
+
+namespace gpl {
+
+/// Something of a peer that a job has: a whole accelerator, a slice, a part of its memory.
+struct DeviceHold {
+  AcceleratorKind kind = AcceleratorKind::cuda;
+  int index = 0;
+  std::string slice;                                 ///< a partition's uuid; "": the card
+  std::optional<std::uint64_t> shared_memory_bytes;  ///< nothing: all of it
+  std::string holder;                                ///< "job 12", "job 3 of ana"
+  std::optional<Instant> since;
+  std::optional<Instant> ends_by;  ///< its time limit, if it has one
+  friend bool operator==(const DeviceHold&, const DeviceHold&) = default;
+};
+
+/// A peer as the placing side knows it: its last report, and what jobs hold there.
+struct PeerView {
+  std::string name;
+  HostFacts host;
+  std::vector<Accelerator> accelerators;
+  std::vector<PythonEnvironment> environments;
+  std::vector<ProbeProblem> problems;
+  std::vector<Label> labels;
+  std::vector<DeviceHold> holds;
+  int cpus_held = 0;
+  std::uint64_t memory_held_bytes = 0;
+  std::optional<Instant> reported_at;        ///< nothing: it has not reported yet
+  std::optional<Instant> unreachable_since;  ///< nothing: it answers
+};
+
+}  // namespace gpl

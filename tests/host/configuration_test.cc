@@ -1,0 +1,144 @@
+#include "gpl/host/configuration.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using gpl::Code;
+using gpl::host::Configuration;
+using gpl::host::matches;
+using gpl::host::read_configuration;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A gpl.toml of this test alone, gone with it.
+class File {
+ public:
+  explicit File(const std::string& text)
+      : folder_(fs::temp_directory_path() /
+                ("gpl_configuration_test." + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    std::ofstream(path()) << text;
+  }
+  ~File() { fs::remove_all(folder_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  fs::path path() const { return folder_ / "gpl.toml"; }
+
+ private:
+  fs::path folder_;
+};
+
+gpl::Error refusal_of(const std::string& text) {
+  const File file(text);
+  const auto read = read_configuration(file.path());
+  REQUIRE_MESSAGE(!read.ok(), text);
+  const std::string folder = file.path().parent_path().string() + "/";
+  const std::string& message = read.error().message;
+  REQUIRE(message.rfind(folder, 0) == 0);
+  return {read.error().code, message.substr(folder.size())};
+}
+
+/// Whether the glob matches, by the definition: slow and plain.
+bool matches_by_definition(const std::string& glob, const std::string& name) {
+  if (glob.empty()) return name.empty();
+  if (glob[0] == '*') {
+    for (std::size_t i = 0; i <= name.size(); ++i)
+      if (matches_by_definition(glob.substr(1), name.substr(i))) return true;
+    return false;
+  }
+  if (name.empty() || (glob[0] != '?' && glob[0] != name[0])) return false;
+  return matches_by_definition(glob.substr(1), name.substr(1));
+}
+
+}  // namespace
+
+TEST_CASE("a missing file is the default configuration") {
+  const auto read = read_configuration("/nonexistent/gpl.toml");
+  REQUIRE(read.ok());
+  CHECK(read.value() == Configuration{});
+}
+
+TEST_CASE("an empty file is the default configuration") {
+  const File file("");
+  const auto read = read_configuration(file.path());
+  REQUIRE(read.ok());
+  CHECK(read.value() == Configuration{});
+}
+
+TEST_CASE("forward_env is read") {
+  const File file("forward_env = [\"HF_*\", \"WANDB_?ODE\"]\n");
+  const auto read = read_configuration(file.path());
+  REQUIRE(read.ok());
+  CHECK(read.value().forward_env == std::vector<std::string>{"HF_*", "WANDB_?ODE"});
+}
+
+TEST_CASE("a file that cannot be read is an error") {
+  const auto read = read_configuration("/");
+  REQUIRE(!read.ok());
+  CHECK(read.error().code == Code::io);
+  CHECK(read.error().message == "cannot read /: Is a directory");
+}
+
+TEST_CASE("an unknown key is an error that names the line and the nearest key") {
+  CHECK(refusal_of("\n\nforwad_env = []\n") ==
+        gpl::Error{Code::invalid,
+                   "gpl.toml:3: unknown key 'forwad_env'; did you mean 'forward_env'?"});
+}
+
+TEST_CASE("a key of a later version is refused as such") {
+  for (const std::string key : {"peers", "devices", "cpus", "memory", "hours"}) {
+    CAPTURE(key);
+    CHECK(refusal_of(key + " = 1\n") ==
+          gpl::Error{Code::unsupported, "gpl.toml:1: '" + key +
+                                            "' comes with a later version of gpl: leave it out "
+                                            "for now"});
+  }
+}
+
+TEST_CASE("a wrong forward_env is refused") {
+  CHECK(refusal_of("forward_env = 'HF_*'\n").message ==
+        "gpl.toml:1: 'forward_env' must be a list of strings, but is a string; write [\"NAME\", "
+        "\"PREFIX_*\"]");
+  CHECK(refusal_of("forward_env = ['A', 'B=1']\n").message ==
+        "gpl.toml:1: 'forward_env' has 'B=1', which no variable's name can match");
+  CHECK(refusal_of("forward_env = ['']\n").message ==
+        "gpl.toml:1: 'forward_env' has '', which no variable's name can match");
+}
+
+TEST_CASE("a glob matches a whole name") {
+  CHECK(matches("HF_*", "HF_TOKEN"));
+  CHECK(matches("HF_*", "HF_"));
+  CHECK(matches("*", ""));
+  CHECK(matches("*_KEY", "A_KEY_KEY"));
+  CHECK(matches("A*B*C", "AxBxBxC"));
+  CHECK(matches("A?C", "ABC"));
+  CHECK(matches("[x]", "[x]"));
+  CHECK(!matches("HF_*", "XHF_TOKEN"));
+  CHECK(!matches("HF", "HF_TOKEN"));
+  CHECK(!matches("A?C", "AC"));
+  CHECK(!matches("hf_*", "HF_TOKEN"));
+  CHECK(!matches("", "A"));
+}
+
+TEST_CASE("a glob of many stars is answered at once") {
+  CHECK(!matches("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", std::string(2000, 'a')));
+}
+
+TEST_CASE("law: a glob matches just what its definition says") {
+  CHECK(rc::check([] {
+    const auto glob = *rc::gen::resize(
+        8, rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab*?"))));
+    const auto name =
+        *rc::gen::resize(8, rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab"))));
+    RC_ASSERT(matches(glob, name) == matches_by_definition(glob, name));
+  }));
+}
