@@ -50,7 +50,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def test_bash_offers_the_commands(place):
     offered = offered_by_bash(place, "gpl", "")
-    assert {"run", "get", "history", "match", "completion", "--help", "--version"} == offered
+    assert {"run", "get", "history", "devices", "match", "completion", "--help", "--version"} == offered
 
 
 def test_bash_offers_no_command_of_a_later_version(place):
@@ -62,7 +62,7 @@ def test_bash_offers_the_options_of_run(place):
 
 
 def test_bash_offers_no_option_of_a_later_version(place):
-    assert offered_by_bash(place, "gpl", "run", "--gpu") == set()
+    assert offered_by_bash(place, "gpl", "run", "--re") == set()
 
 
 def test_bash_offers_job_files_and_folders_to_run(place):
@@ -127,9 +127,9 @@ def test_fish_takes_the_script(gpl):
 
 
 @pytest.mark.parametrize("line, offered", [
-    ("gpl ", {"run", "get", "history", "match", "completion"}),
+    ("gpl ", {"run", "get", "history", "devices", "match", "completion"}),
     ("gpl run --st", {"--stdin", "--stage"}),
-    ("gpl run --gpu", set()),
+    ("gpl run --re", set()),
     ("gpl run --stage no", {"notes.txt"}),
     ("gpl get last --into ", {"folder/"}),
     ("gpl completion ", {"bash", "zsh", "fish"}),

@@ -6,11 +6,11 @@ from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 RECIPES = sorted((ROOT / "scripts" / "recipes").iterdir())
-COMMANDS = ["run", "get", "history", "match", "completion"]
+COMMANDS = ["run", "get", "history", "devices", "match", "completion"]
 
 # A terminal of 24 lines shows a page of help at once; run has more options than that.
 HELP_COLUMNS = 100
-HELP_LINES = {"run": 40}
+HELP_LINES = {"run": 48}
 HELP_LINES_OTHERWISE = 24
 
 
