@@ -81,7 +81,7 @@ def test_the_man_page_of_run_names_the_options_of_later_versions(run):
 
 def test_the_job_file_page_has_every_key():
     source = (ROOT / "src" / "client" / "job_file.cc").read_text()
-    keys = set(re.findall(r'(?:read_list\(table|table\.\w+\()(?:, )?\s*"([a-z_]+)"', source))
+    keys = set(re.findall(r'(?:read_(?:list|number)\(table|table\.\w+\()(?:, )?\s*"([a-z_]+)"', source))
     assert {"command", "env", "time_limit", "no_stage", "out"} <= keys
     described = set(re.findall(r"^\*([a-z_]+)\* = ", man("gpl-job.5"), re.MULTILINE))
     assert described == keys
