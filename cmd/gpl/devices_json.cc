@@ -14,8 +14,9 @@ Json or_null(const std::optional<T>& value) {
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json host_json(const HostFacts& host) {
+  const Json memory = host.memory_bytes > 0 ? Json(host.memory_bytes) : Json(nullptr);
   return {{"name", host.name},     {"os", host.os},     {"arch", host.arch},
-          {"kernel", host.kernel}, {"cpus", host.cpus}, {"memory_bytes", host.memory_bytes}};
+          {"kernel", host.kernel}, {"cpus", host.cpus}, {"memory_bytes", memory}};
 }
 
 Json partition_json(const Partition& slice) {

@@ -62,8 +62,10 @@ std::string state_cell(const Inventory& inventory, const Accelerator& device) {
 std::string host_line(const HostFacts& host) {
   std::string os = host.os;
   if (os == "linux") os = "Linux";
-  return printable(host.name + " · " + os + " " + host.kernel + " " + host.arch + " · " +
-                   std::to_string(host.cpus) + " cpus · " + format_memory_size(host.memory_bytes)) +
+  return printable(
+             host.name + " · " + os + " " + host.kernel + " " + host.arch + " · " +
+             std::to_string(host.cpus) + " cpus · " +
+             (host.memory_bytes > 0 ? format_memory_size(host.memory_bytes) : "unknown memory")) +
          "\n";
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ranges>
 
 #include "gpl/artifact/file_copy.h"
 #include "gpl/posix/clock.h"
@@ -150,9 +149,9 @@ Result<Materialised> materialise(const std::string& root, const std::vector<Entr
   for (const Entry& entry : entries) {
     if (Status added = copy.add(entry); !added.ok()) return std::move(added).error();
   }
-  for (const Entry& entry : entries | std::views::reverse) {
-    if (entry.type != EntryType::directory) continue;
-    if (Status finished = copy.finish_directory(entry); !finished.ok()) {
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (entry->type != EntryType::directory) continue;
+    if (Status finished = copy.finish_directory(*entry); !finished.ok()) {
       return std::move(finished).error();
     }
   }

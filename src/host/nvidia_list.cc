@@ -58,10 +58,11 @@ std::optional<int> gpu_instance_in(std::string_view uuid) {
 // "MIG 1c.3g.71gb  Device  0: (UUID: MIG-...)"
 std::optional<Partition> parse_slice(std::string_view line) {
   if (!line.starts_with("MIG ")) return std::nullopt;
+  line.remove_prefix(4);
   Partition slice;
   slice.uuid = take_uuid(line);
   if (!slice.uuid.starts_with("MIG-")) return std::nullopt;
-  line = trimmed(line.substr(4));
+  line = trimmed(line);
   slice.profile = std::string(line.substr(0, line.find(' ')));
   slice.gpu_instance = gpu_instance_in(slice.uuid);
   return slice;

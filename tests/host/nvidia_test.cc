@@ -368,3 +368,11 @@ TEST_CASE("any bytes get an answer from each parser") {
     (void)unknown_nvidia_field(bytes);
   }));
 }
+
+TEST_CASE("a slice without a profile is a slice all the same") {
+  const NvidiaList list = parse_nvidia_list("GPU 0: A (UUID: GPU-0)\n  MIG (UUID: MIG-1)\n");
+  REQUIRE(list.cards.size() == 1);
+  REQUIRE(list.cards[0].slices.size() == 1);
+  CHECK(list.cards[0].slices[0].uuid == "MIG-1");
+  CHECK(list.cards[0].slices[0].profile.empty());
+}

@@ -8,8 +8,8 @@ namespace gpl::client {
 class Voice {
  public:
   explicit Voice(bool quiet) : quiet_(quiet) {}
-  /// What is good to know; nothing when quiet. `line` is without its newline. A control character in
-  /// it (of a file's name, say) is shown as `?`.
+  /// What is good to know; nothing when quiet. `line` is without its newline. A control character
+  /// in it (of a file's name, say) is shown as `?`.
   void say(std::string_view line) const;
   /// What went wrong: quiet or not.
   void complain(std::string_view line) const;

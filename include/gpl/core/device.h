@@ -61,11 +61,11 @@ struct Accelerator {
 /// The machine around them.
 struct HostFacts {
   std::string name;
-  std::string os;      ///< "linux"
-  std::string arch;    ///< "x86_64"
-  std::string kernel;  ///< release
-  int cpus = 0;        ///< that this process may use
-  std::uint64_t memory_bytes = 0;
+  std::string os;                  ///< "linux"
+  std::string arch;                ///< "x86_64"
+  std::string kernel;              ///< release
+  int cpus = 0;                    ///< that this process may use
+  std::uint64_t memory_bytes = 0;  ///< 0: unknown (no /proc)
   friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
 

@@ -29,9 +29,9 @@ struct SpawnFailure {
   int exit_status = 127;  ///< 126 found but not executable, 127 not found
 };
 
-/// The path that execvp(3) would run in the command's working folder: `argv[0]` itself when it holds
-/// a slash, else the first executable file of that name on the command's own PATH. A file that is
-/// there without permission gives EACCES, nothing at all ENOENT.
+/// The path that execvp(3) would run in the command's working folder: `argv[0]` itself when it
+/// holds a slash, else the first executable file of that name on the command's own PATH. A file
+/// that is there without permission gives EACCES, nothing at all ENOENT.
 struct Program {
   std::string path;
   SpawnFailure failure;  ///< errno_value 0: found
