@@ -115,7 +115,8 @@ Result<std::vector<client::KeptRun>> select_runs(const JobSelector& selector) {
   if (!folders.ok()) return std::move(folders).error();
   Result<host::SpoolFolder> spools = host::SpoolFolder::open(folders.value().state);
   if (!spools.ok()) return std::move(spools).error();
-  Result<std::vector<client::KeptRun>> runs = client::kept_runs(spools.value());
+  const client::Voice voice(false);
+  Result<std::vector<client::KeptRun>> runs = client::kept_runs(spools.value(), &voice);
   if (!runs.ok()) return runs;
   if (runs.value().empty()) return Error{Code::not_found, "no run has files to bring back"};
   const JobId newest = runs.value().back().job;

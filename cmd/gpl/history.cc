@@ -97,7 +97,8 @@ int history_command(const Invocation& invocation) {
   if (!folders.ok()) return fail(folders.error());
   Result<host::SpoolFolder> spools = host::SpoolFolder::open(folders.value().state);
   if (!spools.ok()) return fail(spools.error());
-  Result<std::vector<client::KeptRun>> runs = client::kept_runs(spools.value());
+  const client::Voice voice(false);
+  Result<std::vector<client::KeptRun>> runs = client::kept_runs(spools.value(), &voice);
   if (!runs.ok()) return fail(runs.error());
   if (options.value().has("json")) return print(as_json(runs.value()));
   if (!options.value().has("quiet")) return print(as_table(runs.value()));

@@ -94,7 +94,8 @@ class Search {
   }
 
   bool is_as_staged(const Entry& entry) const {
-    if (mark_.staged == nullptr) return false;
+    // A copy has its source's time of change, and what the command wrote has that of the tick.
+    if (mark_.staged == nullptr) return entry.mtime_ns < mark_.changed_ns;
     const auto at = std::lower_bound(
         mark_.staged->begin(), mark_.staged->end(), entry.path,
         [](const Entry& staged, const std::string& path) { return staged.path < path; });

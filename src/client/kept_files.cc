@@ -120,7 +120,7 @@ Status keep_files(host::Spool& spool, const std::vector<artifact::Entry>& files)
   return posix::remove_tree_at(spool.folder(), "work");
 }
 
-Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools) {
+Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools, const Voice* voice) {
   Result<std::vector<JobId>> jobs = spools.list();
   if (!jobs.ok()) return std::move(jobs).error();
   std::vector<KeptRun> runs;
@@ -128,8 +128,10 @@ Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools) {
     Result<host::Spool> spool = spools.open_existing(job);
     if (!spool.ok()) continue;  // it runs, or has gone meanwhile
     if (!exists(spool.value().folder(), "exit")) {
-      // One that cannot be finished now hides no other, and is tried again.
-      if (!finish_killed(spool.value()).ok()) continue;
+      if (Status finished = finish_killed(spool.value()); !finished.ok()) {
+        if (voice != nullptr) voice->complain(finished.error().message);
+        continue;
+      }
     }
     if (std::optional<KeptRun> run = read_kept(spool.value())) runs.push_back(std::move(*run));
   }

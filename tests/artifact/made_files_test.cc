@@ -96,6 +96,15 @@ TEST_CASE("within one tick, size, time and mode against what was staged decide")
   CHECK(has_other(&staged));
 }
 
+TEST_CASE("within one tick and without a list, what has an older time was copied there") {
+  const TemporaryFolder folder;
+  const std::string copied = folder.write("copied", "a");
+  const timespec times[] = {{1, 0}, {1'000'000'000, 0}};
+  REQUIRE(::utimensat(AT_FDCWD, copied.c_str(), times, 0) == 0);
+  CHECK(paths(folder, to_ns(status_of(copied).st_ctim)).empty());
+  CHECK(paths(folder, to_ns(status_of(copied).st_ctim) - 1) == Paths{"copied"});
+}
+
 TEST_CASE("sockets, FIFOs and bytecode caches are no results") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);

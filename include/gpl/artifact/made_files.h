@@ -13,7 +13,7 @@ namespace gpl::artifact {
 struct StartMark {
   std::int64_t changed_ns = 0;  ///< st_ctime of a file written there just before
   /// What lay there by then, ordered by path: decides for files changed within the same tick. With
-  /// none (its process died), such files count as made.
+  /// none (its process died), those are as staged whose modification time is older than the mark.
   const std::vector<Entry>* staged = nullptr;
 };
 

@@ -36,8 +36,9 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& pa
 Status keep_files(host::Spool& spool, const std::vector<artifact::Entry>& files);
 
 /// The runs with kept files, oldest first. One whose gpl was killed is finished first: what it had
-/// made is kept, and what made nothing is removed.
-Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools);
+/// made is kept, and what made nothing is removed. One that cannot be finished (a full disk) hides
+/// no other, is tried again the next time, and `voice`, if given, says why.
+Result<std::vector<KeptRun>> kept_runs(host::SpoolFolder& spools, const Voice* voice = nullptr);
 
 /// Once an hour: finishes what killed runs have left, and where space is short (less than a tenth
 /// of the file system) removes kept files that are older than a week, the oldest first.
