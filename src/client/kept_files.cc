@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t minute_ms = 60'000;
 constexpr std::int64_t hour_ms = 60 * minute_ms;
-constexpr std::int64_t kept_at_least_ms = 7 * 24 * hour_ms;
+constexpr std::int64_t kept_at_least_ms = 7 * (24 * hour_ms);
 
 std::string_view without_dressing(std::string_view pattern) {
   while (pattern.starts_with("./")) pattern.remove_prefix(2);
