@@ -32,6 +32,18 @@ constexpr Duration operator-(Instant later, Instant earlier) {
   return Duration{later.since_epoch_ms - earlier.since_epoch_ms};
 }
 
+/// A point on one machine's steady clock, in milliseconds: it never goes back, and counts while the
+/// machine sleeps (CLOCK_BOOTTIME). Moments of different machines, or boots, do not compare.
+struct Moment {
+  std::int64_t since_boot_ms = 0;
+  friend auto operator<=>(const Moment&, const Moment&) = default;
+};
+
+constexpr Moment operator+(Moment at, Duration d) { return Moment{at.since_boot_ms + d.count_ms}; }
+constexpr Duration operator-(Moment later, Moment earlier) {
+  return Duration{later.since_boot_ms - earlier.since_boot_ms};
+}
+
 /// The longest duration that `parse_duration` takes: 36500 days, so that no Instant of this age
 /// overflows when one is added to it.
 inline constexpr Duration longest_duration = seconds(std::int64_t{36500} * 86400);
