@@ -83,4 +83,18 @@ int exit_status(const Outcome& outcome) {
       outcome);
 }
 
+Status validate(const Outcome& outcome) {
+  const auto* exited = std::get_if<Exited>(&outcome);
+  if (exited != nullptr && (exited->code < 0 || exited->code > 255))
+    return Error{Code::invalid, "no exit code: " + std::to_string(exited->code)};
+  const auto* signalled = std::get_if<Signalled>(&outcome);
+  if (signalled != nullptr && (signalled->signal < 1 || signalled->signal > 127))
+    return Error{Code::invalid, "no signal: " + std::to_string(signalled->signal)};
+  const auto* failed = std::get_if<FailedToStart>(&outcome);
+  if (failed != nullptr && (failed->exit < 125 || failed->exit > 127))
+    return Error{Code::invalid,
+                 "no exit code of what failed to start: " + std::to_string(failed->exit)};
+  return success();
+}
+
 }  // namespace gpl

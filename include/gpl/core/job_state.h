@@ -69,6 +69,8 @@ using JobState = std::variant<Queued, Staging, Running, Ended>;
 std::string_view name_of(const JobState& state);
 /// `exited`, `signalled`, `timed out`, `cancelled`, `failed to start`, `lost`.
 std::string_view name_of(const Outcome& outcome);
+/// Code::invalid for one that no process can have: an exit code over 255, say.
+Status validate(const Outcome& outcome);
 
 /// The transitions. An illegal one is refused with Code::invalid and a message that names both
 /// states: it is a bug or a stale message, and the state stays as it is.
