@@ -16,7 +16,7 @@ struct Invocation {
 };
 
 /// What the words of a command that are no options are, for the completions.
-enum class Takes { nothing, job_file_or_command, kept_job, shell };
+enum class Takes { nothing, job_file_or_command, kept_job, shell, log_folder };
 
 /// A row of main's table. `run` returns the process's exit code (2: usage); null for a command that
 /// a later version has.
@@ -37,11 +37,13 @@ int history_command(const Invocation& invocation);
 int match_command(const Invocation& invocation);
 int devices_command(const Invocation& invocation);
 int completion_command(const Invocation& invocation);
+int wal_command(const Invocation& invocation);
 
 std::span<const OptionRow> get_options();
 std::span<const OptionRow> history_options();
 std::span<const OptionRow> match_options();
 std::span<const OptionRow> devices_options();
 std::span<const OptionRow> completion_options();
+std::span<const OptionRow> wal_options();
 
 }  // namespace gpl::cmd

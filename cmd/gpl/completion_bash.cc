@@ -85,6 +85,8 @@ std::string action(Takes takes) {
       return "_gpl_offer -W \"last all $(gpl history --quiet 2>/dev/null)\"";
     case Takes::shell:
       return "_gpl_offer -W 'bash zsh fish'";
+    case Takes::log_folder:
+      return "if ((COMP_CWORD == 2)); then _gpl_offer -W 'check dump'; else _gpl_paths -d; fi";
   }
   return "compopt +o default 2>/dev/null";
 }

@@ -66,6 +66,8 @@ std::string words_of(Takes takes) {
       return "last all (gpl history --quiet 2>/dev/null)";
     case Takes::shell:
       return "bash zsh fish";
+    case Takes::log_folder:
+      return "check dump (__fish_complete_directories (commandline -ct))";
   }
   return "";
 }

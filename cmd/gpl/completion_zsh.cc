@@ -71,18 +71,20 @@ std::string action(Operand operand) {
   return "";
 }
 
-std::string action(Takes takes) {
+std::vector<std::string> actions(Takes takes) {
   switch (takes) {
     case Takes::nothing:
       break;
     case Takes::job_file_or_command:
-      return "*:job file:_files -g \"*.toml\"";
+      return {"*:job file:_files -g \"*.toml\""};
     case Takes::kept_job:
-      return "*:job:_gpl_kept_jobs";
+      return {"*:job:_gpl_kept_jobs"};
     case Takes::shell:
-      return "1:shell:(bash zsh fish)";
+      return {"1:shell:(bash zsh fish)"};
+    case Takes::log_folder:
+      return {"1:what:(check dump)", "2:folder:_files -/"};
   }
-  return "";
+  return {};
 }
 
 // The spec of one option, as _arguments (zshcompsys(1)) reads it.
@@ -103,7 +105,7 @@ std::string word_case(const Command& command) {
   for (const OptionRow& row : existing(command.options())) {
     text += " \\\n            " + single_quoted(option_spec(row));
   }
-  if (const std::string words = action(command.takes); !words.empty()) {
+  for (const std::string& words : actions(command.takes)) {
     text += " \\\n            " + single_quoted(words);
   }
   return text + " ;;\n";

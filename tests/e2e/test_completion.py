@@ -50,7 +50,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def test_bash_offers_the_commands(place):
     offered = offered_by_bash(place, "gpl", "")
-    assert {"run", "get", "history", "devices", "match", "completion", "--help", "--version"} == offered
+    assert {"run", "get", "history", "devices", "match", "completion", "wal", "--help", "--version"} == offered
 
 
 def test_bash_offers_no_command_of_a_later_version(place):
@@ -127,12 +127,13 @@ def test_fish_takes_the_script(gpl):
 
 
 @pytest.mark.parametrize("line, offered", [
-    ("gpl ", {"run", "get", "history", "devices", "match", "completion"}),
+    ("gpl ", {"run", "get", "history", "devices", "match", "completion", "wal"}),
     ("gpl run --st", {"--stdin", "--stage"}),
     ("gpl run --re", set()),
     ("gpl run --stage no", {"notes.txt"}),
     ("gpl get last --into ", {"folder/"}),
     ("gpl completion ", {"bash", "zsh", "fish"}),
+    ("gpl wal c", {"check"}),
     ("gpl get l", {"last"}),
     ("gpl run -- cat no", {"notes.txt"}),
     ("gpl run -- sha256s", {"sha256sum"}),

@@ -6,7 +6,7 @@ from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 RECIPES = sorted((ROOT / "scripts" / "recipes").iterdir())
-COMMANDS = ["run", "get", "history", "devices", "match", "completion"]
+COMMANDS = ["run", "get", "history", "devices", "match", "completion", "wal"]
 
 # A terminal of 24 lines shows a page of help at once; run has more options than that.
 HELP_COLUMNS = 100

@@ -8,8 +8,8 @@ import pytest
 from conftest import PATH, ROOT
 
 BUILD = ROOT / "build"
-PAGES = ["gpl.1", "gpl-run.1", "gpl-get.1", "gpl-history.1", "gpl-devices.1", "gpl-match.1", "gpl-completion.1", "gpl.toml.5",
-         "gpl-job.5", "gpl-architecture.7"]
+PAGES = ["gpl.1", "gpl-run.1", "gpl-get.1", "gpl-history.1", "gpl-devices.1", "gpl-match.1", "gpl-completion.1", "gpl-wal.1", "gpl.toml.5",
+         "gpl-job.5", "gpl-wal.5", "gpl-architecture.7"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/gpl",
     "zsh": "share/zsh/site-functions/_gpl",
