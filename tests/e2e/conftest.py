@@ -29,6 +29,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "keeps_files: files of a job are kept after the test")
     # Whatever a killed gpl leaves is handed to this process, where the leak check finds it.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # A shell starts what it puts in the background with these ignored, and no child could trap them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def eventually(condition, seconds=5.0, what="the condition"):
