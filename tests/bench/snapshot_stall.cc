@@ -146,9 +146,11 @@ class Loop {
     std::sort(steps_us.begin(), steps_us.end(), std::greater<>());
   }
   void wait() {
+    const auto due = [this] { return replica_->wake_at() && *replica_->wake_at() <= clock_.now(); };
     pollfd ready{committer_->descriptor(), POLLIN, 0};
-    ::poll(&ready, 1, 100);
+    ::poll(&ready, 1, due() ? 0 : 100);
     step([&] { committer_->take_completions(); });
+    if (due()) step([&] { replica_->tick(); });
   }
   const ClusterState& state() const { return replica_->state(); }
 
