@@ -7,17 +7,11 @@
 #include <cstring>
 #include <utility>
 
+#include "gpl/core/overloaded.h"
 #include "gpl/posix/error.h"
 
 namespace gpl::client {
 namespace {
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;  // clang 14 does not find it by itself
 
 Outcome outcome_of(int wait_status) {
   if (WIFSIGNALED(wait_status)) {

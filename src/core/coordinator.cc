@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpl/core/overloaded.h"
+
 namespace gpl {
 namespace {
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
 
 /// Attempts that a command says something about. What it places or ends is told in Applied.
 std::vector<Fence> fences_of(const Command& command) {

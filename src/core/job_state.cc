@@ -2,16 +2,10 @@
 
 #include <utility>
 
+#include "gpl/core/overloaded.h"
+
 namespace gpl {
 namespace {
-
-/// The overloads of one visit; a variant's new alternative does not compile until it has one.
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
 
 Error refused(const JobState& from, const std::string& to) {
   return Error{Code::invalid,

@@ -60,11 +60,6 @@ class PartedTable {
     if (found != records.end()) return &*found;
     return ++place == slots_.size() ? nullptr : &slots_[place].part->records.front();
   }
-  /// The first record whose key is not below `key`, or null.
-  const Record* at_or_after(const Key& key) const {
-    const Record* record = find(key);
-    return record != nullptr ? record : after(key);
-  }
   /// The first record, or null.
   const Record* first() const {
     return slots_.empty() ? nullptr : &slots_.front().part->records.front();

@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "bench/sweep_job.h"
 #include "gpl/core/prng.h"
 #include "gpl/peer/replica.h"
 #include "gpl/store/commit_thread.h"
@@ -29,6 +30,7 @@
 namespace {
 
 using namespace gpl;
+using bench::submit;
 using Wall = std::chrono::steady_clock;
 
 constexpr std::uint64_t job_count = 100'000;
@@ -95,16 +97,6 @@ class WatchedDisk final : public store::Disk {
   store::Disk& disk_;
   Wall::time_point began_;  ///< of the background lane
 };
-
-Command submit(std::uint64_t number) {
-  JobDescription job;
-  job.spec.command = {"python3", "train.py", "--seed=" + std::to_string(number)};
-  job.spec.name = "sweep";
-  job.spec.env = {{"MODE", "fast"}};
-  job.requirement.cpus = 1;
-  job.tree = std::string(32, 't');
-  return command::Submit{{number, 1}, {"", PeerId{1}, 1000}, std::move(job), {}, Instant{1}};
-}
 
 /// A lone voter and its loop.
 class Loop {

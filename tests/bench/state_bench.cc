@@ -15,9 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/sweep_job.h"
 #include "gpl/core/cluster_state.h"
 
 using namespace gpl;
+using bench::submit;
 
 namespace {
 
@@ -60,16 +62,6 @@ class Timed {
   std::vector<double> each_us;
   std::uint64_t commands = 0;
 };
-
-Command submit(std::uint64_t number) {
-  JobDescription job;
-  job.spec.command = {"python3", "train.py", "--seed=" + std::to_string(number)};
-  job.spec.name = "sweep";
-  job.spec.env = {{"MODE", "fast"}};
-  job.requirement.cpus = 1;
-  job.tree = std::string(32, 't');
-  return command::Submit{{number, 1}, {"", PeerId{1}, 1000}, std::move(job), {}, Instant{1}};
-}
 
 Command place(JobId job, std::uint64_t number) {
   return command::Place{

@@ -1,8 +1,8 @@
 #include "attempt_cluster.h"
 
-#include "effort.h"
-
 #include <doctest/doctest.h>
+
+#include "effort.h"
 
 namespace gpl::attempt_cluster {
 namespace {

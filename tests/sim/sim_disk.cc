@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpl/core/overloaded.h"
+
 namespace gpl::sim {
 
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 Error io_error(std::string_view what, std::string_view name, std::string_view why) {
   return {Code::io, std::string(what) + " " + std::string(name) + ": " + std::string(why)};
