@@ -11,16 +11,10 @@
 #include "gpl/posix/error.h"
 #include "gpl/posix/fd.h"
 #include "gpl/posix/file.h"
+#include "source_file.h"
 
 namespace gpl::artifact {
 namespace {
-
-// A file that was written this recently may still be being written.
-constexpr std::int64_t recent_ns = 10'000'000'000;
-
-bool same_state(const struct stat& one, const struct stat& other) {
-  return one.st_size == other.st_size && posix::to_ns(one.st_mtim) == posix::to_ns(other.st_mtim);
-}
 
 class Materialisation {
  public:
@@ -28,8 +22,7 @@ class Materialisation {
       : root_(std::move(root)),
         destination_(std::move(destination)),
         interrupted_(interrupted),
-        copy_(interrupted),
-        recent_since_ns_(posix::wall_clock().since_epoch_ms * 1'000'000 - recent_ns) {}
+        copy_(interrupted) {}
 
   Status add(const Entry& entry) {
     if (interrupted_ && interrupted_()) return Error{Code::busy, "interrupted"};
@@ -76,23 +69,21 @@ class Materialisation {
   }
 
   Status add_file(const Entry& entry) {
-    const std::string& source = entry.source.empty() ? entry.path : entry.source;
-    const posix::Fd from(::openat(root_.get(), source.c_str(),
-                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    struct stat before;
-    if (!from.valid() || ::fstat(from.get(), &before) != 0) return left_out(entry);
-    if (!S_ISREG(before.st_mode)) {
-      made_.notes.push_back({Note::Kind::left_out, entry.path, "is no longer a file"});
-      return success();
-    }
+    Result<std::optional<SourceFile>> opened = open_source(root_.get(), entry, made_.notes);
+    if (!opened.ok())
+      return Error{opened.error().code,
+                   "cannot make the private copy of " + entry.path + ": " + opened.error().message};
+    if (!opened.value()) return success();
+    const SourceFile& source = *opened.value();
+    const struct stat& before = source.before;
     const posix::Fd to(::openat(destination_.get(), entry.path.c_str(),
                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to.valid()) return cannot_make(entry);
-    if (Status copied = copy_.copy(from.get(), to.get(), before.st_size); !copied.ok()) {
+    if (Status copied = copy_.copy(source.file.get(), to.get(), before.st_size); !copied.ok()) {
       return Error{copied.error().code,
                    "cannot make the private copy of " + entry.path + ": " + copied.error().message};
     }
-    note_if_changed(entry, from.get(), before);
+    watch_.note_if_changed(entry, source, made_.notes);
     const timespec times[] = {{0, UTIME_OMIT}, before.st_mtim};
     struct stat copy;
     if (::fchmod(to.get(), before.st_mode & 0777U) != 0 || ::futimens(to.get(), times) != 0 ||
@@ -107,32 +98,11 @@ class Materialisation {
     return success();
   }
 
-  Status left_out(const Entry& entry) {
-    // Gone since it was listed: as if it had gone a moment earlier.
-    if (errno == ENOENT || errno == ENOTDIR) return success();
-    // The caller's own limits, and not this file's fault.
-    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) return cannot_make(entry);
-    made_.notes.push_back(
-        {Note::Kind::left_out, entry.path, "cannot be read (" + posix::errno_text(errno) + ")"});
-    return success();
-  }
-
-  void note_if_changed(const Entry& entry, int from, const struct stat& before) {
-    const std::int64_t listed_size = static_cast<std::int64_t>(entry.size_bytes);
-    bool changed = before.st_size != listed_size || posix::to_ns(before.st_mtim) != entry.mtime_ns;
-    struct stat after;
-    if (!changed && posix::to_ns(before.st_mtim) > recent_since_ns_ && ::fstat(from, &after) == 0) {
-      changed = !same_state(before, after);
-    }
-    if (changed)
-      made_.notes.push_back({Note::Kind::changed, entry.path, "was written to while it was taken"});
-  }
-
   posix::Fd root_;
   posix::Fd destination_;
   const std::function<bool()>& interrupted_;
   FileCopy copy_;
-  std::int64_t recent_since_ns_;
+  ChangeWatch watch_;
   Materialised made_;
 };
 
