@@ -1,0 +1,28 @@
+#include "tcp_options.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace gpl::net {
+namespace {
+
+constexpr int keep_alive_idle_s = 30;
+constexpr int keep_alive_interval_s = 10;
+constexpr int keep_alive_probes = 3;
+
+void set(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+void set_tcp_options(int socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, keep_alive_idle_s);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, keep_alive_interval_s);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, keep_alive_probes);
+}
+
+}  // namespace gpl::net
