@@ -66,7 +66,7 @@ bool has_run(const Outcome& outcome) {
 // reports that it was cancelled. What else it says of an attempt that was to end is that it did.
 Outcome settled_outcome(const Attempt& attempt, const Outcome& reported) {
   if (!attempt.cancelled || std::holds_alternative<Exited>(reported)) return reported;
-  return Cancelled{};
+  return cancelled_by(reported);
 }
 
 bool is_to_be_retried(const State& state, const Attempt& attempt, const Outcome& outcome) {

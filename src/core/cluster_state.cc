@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <set>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -63,9 +63,32 @@ std::size_t ClusterState::job_count() const { return state_->jobs.size(); }
 std::vector<JobId> ClusterState::placeable(JobId from, std::size_t at_most) const {
   std::vector<JobId> jobs;
   const auto& all = state_->index.placeable;
-  for (auto at = all.lower_bound(from); at != all.end() && jobs.size() < at_most; ++at)
-    jobs.push_back(*at);
+  auto at = all.begin();
+  if (from != JobId{}) {
+    const JobRecord* job = find_job(from);
+    at = job == nullptr ? all.end() : all.lower_bound(place_of(*job));
+  }
+  for (; at != all.end() && jobs.size() < at_most; ++at) jobs.push_back(at->job);
   return jobs;
+}
+
+std::optional<QueuePlace> ClusterState::placeable_after(
+    const std::optional<QueuePlace>& place) const {
+  const auto& all = state_->index.placeable;
+  const auto at = place ? all.upper_bound(*place) : all.begin();
+  if (at == all.end()) return std::nullopt;
+  return *at;
+}
+
+bool ClusterState::is_placeable(const QueuePlace& place) const {
+  return state_->index.placeable.count(place) != 0;
+}
+
+std::size_t ClusterState::placeable_before(const QueuePlace& place, std::size_t at_most) const {
+  const auto& all = state_->index.placeable;
+  std::size_t count = 0;
+  for (auto at = all.begin(); at != all.end() && *at < place && count < at_most; ++at) ++count;
+  return count;
 }
 
 std::vector<Dependency> ClusterState::blocked_by(JobId id) const {
@@ -87,8 +110,8 @@ std::uint64_t ClusterState::placings_left(JobId id) const {
   return used == state_->index.slots_used.end() ? *limit : *limit - std::min(*limit, used->second);
 }
 
-std::optional<TaskRange> ClusterState::first_waiting(JobId id) const {
-  const WaitingTasks* run = run_from(state_->waiting, id, TaskId{});
+std::optional<TaskRange> ClusterState::first_waiting(JobId id, TaskId from) const {
+  const WaitingTasks* run = run_from(state_->waiting, id, from);
   if (run == nullptr) return std::nullopt;
   return run->tasks;
 }
@@ -104,9 +127,12 @@ void for_each_run(const PartedTable<Run>& table, JobId job, F&& f) {
 
 // Nothing for attempts that have not begun, more than one of them, or no time limit: how long
 // staging takes is not known.
-std::optional<Instant> ends_by(const Attempt& attempt, const JobRecord& job) {
+std::optional<Instant> ends_by(const State& state, AttemptId slot) {
+  const auto last = state.index.last_of(slot);
+  if (!last) return std::nullopt;
+  const Attempt& attempt = *state.attempts.find(*last);
   const auto* started = std::get_if<Started>(&attempt.state);
-  const auto& limit = job.description->spec.time_limit;
+  const auto& limit = state.jobs.find(attempt.job)->description->spec.time_limit;
   if (started == nullptr || !limit) return std::nullopt;
   constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max();
   if (started->at.since_epoch_ms > latest - limit->count_ms) return std::nullopt;
@@ -172,6 +198,34 @@ std::vector<PeerId> ClusterState::peers() const {
   return ids;
 }
 
+std::int64_t ClusterState::free_cpus(PeerId id) const {
+  const PeerRecord* peer = find_peer(id);
+  assert(peer != nullptr);
+  return std::max<std::int64_t>(peer->offer.host.cpus - state_->index.load_of(id).cpus, 0);
+}
+
+namespace {
+
+constexpr std::size_t most_loads_listed = 8;
+
+int as_int(std::int64_t cpus) {
+  return static_cast<int>(std::min<std::int64_t>(cpus, std::numeric_limits<int>::max()));
+}
+
+std::string holder_name(JobId job) { return "job " + std::to_string(job.value); }
+
+// Of a card that was cut into slices since, or is whole again, a share is in the way of all that is
+// offered now.
+bool is_as_offered(const DeviceClaim& claim, const PeerOffer& offer) {
+  return std::none_of(
+      offer.accelerators.begin(), offer.accelerators.end(), [&](const Accelerator& device) {
+        return device.kind == claim.device.kind && device.index == claim.device.index &&
+               device.partitions.empty() != claim.device.slice.empty();
+      });
+}
+
+}  // namespace
+
 PeerView ClusterState::view_of(PeerId id) const {
   const PeerRecord* peer = find_peer(id);
   assert(peer != nullptr);
@@ -179,20 +233,20 @@ PeerView ClusterState::view_of(PeerId id) const {
   PeerView view = gpl::view_of(peer->offer);
   view.reported_at = peer->reported_at;
   view.unreachable_since = peer->down_at;
-  view.cpus_held =
-      static_cast<int>(std::min<std::int64_t>(load.cpus, std::numeric_limits<int>::max()));
+  view.cpus_held = as_int(load.cpus);
   view.memory_held_bytes = load.memory_bytes;
-  std::set<AttemptId> seen;
-  for_each_of(state_->index.by_peer, id, [&](AttemptId attempt_id) {
-    const Attempt& attempt = *find_attempt(attempt_id);
-    if (attempt.allocation.devices.empty() || !seen.insert(attempt.slot).second) return;
-    const bool is_last = state_->index.slots.find(attempt.slot)->second == 1;
-    const auto until = is_last ? ends_by(attempt, *find_job(attempt.job)) : std::nullopt;
-    for (const DeviceClaim& claim : attempt.allocation.devices)
-      view.holds.push_back({claim.device.kind, claim.device.index, claim.device.slice,
-                            claim.shared_memory_bytes, "job " + std::to_string(attempt.job.value),
-                            attempt.placed_at, until});
-  });
+  for (const HeldClaim& held : load.claims) {
+    const DeviceClaim& claim = held.claim;
+    const auto share = is_as_offered(claim, peer->offer) ? claim.shared_memory_bytes : std::nullopt;
+    view.holds.push_back({claim.device.kind, claim.device.index, claim.device.slice, share,
+                          holder_name(held.job), held.since, ends_by(*state_, held.slot)});
+  }
+  // Thousands may hold a processor each, and the scheduler asks for views often.
+  for (const auto& [slot, share] : load.shares) {
+    if (view.loads.size() == most_loads_listed) break;
+    view.loads.push_back({as_int(share.cpus), share.memory_bytes, holder_name(share.job),
+                          share.since, ends_by(*state_, slot)});
+  }
   return view;
 }
 

@@ -218,8 +218,9 @@ void Coordinator::place(const LeaderView& view) {
   next_place_ = now + options_.place_every;
   // The state does not show yet what is under way: the rule would place it again.
   if (!under_way_.empty() && under_way_.begin()->first.matter == Matter::place) return;
-  place_due_ = false;
-  for (command::Place& place : rule_(view.state, view.clocks.at)) {
+  Placements found = rule_(view.state, view.clocks.at);
+  place_due_ = !found.complete;
+  for (command::Place& place : found.places) {
     // Up by the state, but not heard: it may be gone, and who waits for it waits long.
     const auto contact = contacts_.find(place.placing.peer);
     if (contact == contacts_.end() || !contact->second.open) continue;

@@ -86,20 +86,21 @@ void Coordinator::opened(const LeaderView& view, PeerId peer, Contact& contact) 
   settle_all(view, peer, *contact.open);
 }
 
-/// Attempts that the worker does not know. A keeper that is the one of before never got the order;
-/// another one may follow a keeper that did: nobody can tell any more, so they are lost. Judged
-/// once for each new keeper: what is placed later is this one's own.
+/// Attempts that the worker does not know. A keeper that is the one of before never got the order,
+/// and one that found what that had on disk would know it, had it been begun: it is ordered again.
+/// After a reboot nobody can tell any more, so they are lost. Judged once for each new keeper: what
+/// is placed later is this one's own.
 void Coordinator::judge_lost(const LeaderView& view, PeerId peer, Contact& contact) {
   const Session& session = *contact.open;
   const PeerRecord* record = view.state.find_peer(peer);
   if (contact.keeper.empty() && record) contact.keeper = record->keeper;
-  const bool same_keeper = contact.keeper == session.keeper;
+  const bool knows_all = inherits(contact.keeper, session.keeper);
   contact.keeper = session.keeper;
   for (const AttemptId id : view.state.attempts_on(peer)) {
     const Attempt& attempt = *view.state.find_attempt(id);
     if (session.known.contains(attempt.fence)) continue;
     // What has been started is known to its keeper until it is acknowledged.
-    if (!same_keeper || std::holds_alternative<Started>(attempt.state))
+    if (!knows_all || std::holds_alternative<Started>(attempt.state))
       condemned_.try_emplace(attempt.fence, Condemned{peer, false});
   }
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "explain_words.h"
 #include "gpl/core/size.h"
 #include "word_list.h"
 
@@ -13,19 +14,6 @@ namespace {
 
 // Facts this old are told with their age.
 constexpr Duration stale_after = seconds(60);
-
-// Names and drivers' words come from outside: control characters could drive a terminal.
-std::string for_terminal(std::string text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f) text[i] = ' ';
-    // U+0080 to U+009F, in UTF-8.
-    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
-      text[i] = text[i + 1] = ' ';
-    }
-  }
-  return text;
-}
 
 std::string slice_profile(const DeviceChoice& choice, const PeerView& peer) {
   for (const Accelerator& device : peer.accelerators) {
@@ -108,24 +96,11 @@ bool waits_for_device(const Reason& reason) {
   return reason.code == ReasonCode::gpu_held || reason.code == ReasonCode::gpu_memory_used;
 }
 
-// "job 12 ends and 4 cpus are free": all that has to happen by itself.
-std::string awaited(const std::vector<Reason>& reasons) {
-  std::vector<std::string> devices;  // of kinds of which any will do
-  std::vector<std::string> parts;
-  for (const Reason& reason : reasons) {
-    if (!reason.passes || reason.remedies.empty()) continue;
-    std::vector<std::string>& list = waits_for_device(reason) ? devices : parts;
-    const std::string& change = reason.remedies.front().change;
-    if (std::find(list.begin(), list.end(), change) == list.end()) list.push_back(change);
-  }
-  if (!devices.empty()) parts.push_back(joined(devices, " or "));
-  return in_words(parts);
-}
-
 // The smaller, the sooner it may be.
 std::pair<int, std::int64_t> delay_of(const PeerAnswer& answer) {
-  if (has(answer, ReasonCode::not_reported)) return {3, 0};
-  if (has(answer, ReasonCode::unreachable)) return {2, 0};
+  if (has(answer, ReasonCode::not_reported)) return {4, 0};
+  if (has(answer, ReasonCode::unreachable)) return {3, 0};
+  if (has(answer, ReasonCode::closed)) return {2, 0};
   if (!answer.fit.free_by) return {1, 0};
   return {0, answer.fit.free_by->since_epoch_ms};
 }
@@ -137,14 +112,8 @@ std::string fits_headline(const std::vector<const PeerAnswer*>& fitting) {
   return text;
 }
 
-std::string waiting_headline(const std::vector<const PeerAnswer*>& soon, Instant now) {
-  const PeerAnswer& peer = **std::min_element(
-      soon.begin(), soon.end(),
-      [](const PeerAnswer* a, const PeerAnswer* b) { return delay_of(*a) < delay_of(*b); });
-  if (has(peer, ReasonCode::not_reported)) {
-    return "waiting: " + peer.peer + " has not reported yet what it has";
-  }
-  std::string text = "waiting: " + peer.peer + " will fit when " + awaited(peer.fit.reasons);
+std::string waiting_headline(const PeerAnswer& peer, Instant now) {
+  std::string text = waiting_words(peer);
   if (peer.fit.free_by && *peer.fit.free_by > now) {
     text += " (at most " + format_short(*peer.fit.free_by - now) + " more)";
   }
@@ -234,6 +203,49 @@ std::string nearest_miss(const std::vector<PeerAnswer>& peers) {
 
 }  // namespace
 
+std::string for_terminal(std::string text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) text[i] = ' ';
+    // U+0080 to U+009F, in UTF-8.
+    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+      text[i] = text[i + 1] = ' ';
+    }
+  }
+  return text;
+}
+
+std::string awaited(const std::vector<Reason>& reasons) {
+  std::vector<std::string> devices;  // of kinds of which any will do
+  std::vector<std::string> parts;
+  for (const Reason& reason : reasons) {
+    if (!reason.passes || reason.remedies.empty()) continue;
+    std::vector<std::string>& list = waits_for_device(reason) ? devices : parts;
+    const std::string& change = reason.remedies.front().change;
+    if (std::find(list.begin(), list.end(), change) == list.end()) list.push_back(change);
+  }
+  // One job may have both a device and the processors.
+  if (devices.size() == 1) std::erase(parts, devices.front());
+  if (!devices.empty()) parts.push_back(joined(devices, " or "));
+  return in_words(parts);
+}
+
+const PeerAnswer* soonest(const std::vector<PeerAnswer>& peers) {
+  const PeerAnswer* first = nullptr;
+  for (const PeerAnswer& peer : peers) {
+    if (peer.fits != PeerAnswer::Fits::soon) continue;
+    if (first == nullptr || delay_of(peer) < delay_of(*first)) first = &peer;
+  }
+  return first;
+}
+
+std::string waiting_words(const PeerAnswer& peer) {
+  if (has(peer, ReasonCode::not_reported)) {
+    return "waiting: " + peer.peer + " has not reported yet what it has";
+  }
+  return "waiting: " + peer.peer + " will fit when " + awaited(peer.fit.reasons);
+}
+
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::fits:
@@ -242,6 +254,10 @@ std::string_view name_of(Verdict verdict) {
       return "waiting";
     case Verdict::never:
       return "never";
+    case Verdict::held:
+      return "held";
+    case Verdict::blocked:
+      return "blocked";
   }
   return "";
 }
@@ -265,17 +281,15 @@ Explanation explain(const Requirement& requirement, const std::vector<PeerView>&
     explanation.peers.push_back(answer_of(requirement, peer, now));
   }
   std::vector<const PeerAnswer*> fitting;
-  std::vector<const PeerAnswer*> soon;
   for (const PeerAnswer& peer : explanation.peers) {
     if (peer.fits == PeerAnswer::Fits::yes) fitting.push_back(&peer);
-    if (peer.fits == PeerAnswer::Fits::soon) soon.push_back(&peer);
   }
   if (!fitting.empty()) {
     explanation.verdict = Verdict::fits;
     explanation.headline = fits_headline(fitting);
-  } else if (!soon.empty()) {
+  } else if (const PeerAnswer* soon = soonest(explanation.peers)) {
     explanation.verdict = Verdict::waiting;
-    explanation.headline = waiting_headline(soon, now);
+    explanation.headline = waiting_headline(*soon, now);
   } else {
     explanation.headline = never_headline(requirement, explanation.peers);
   }

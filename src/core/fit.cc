@@ -1,10 +1,12 @@
 #include "gpl/core/fit.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "device_fit.h"
 #include "environment_fit.h"
 #include "gpl/core/size.h"
+#include "load_use.h"
 #include "memory_words.h"
 #include "word_list.h"
 
@@ -32,6 +34,12 @@ void judge_contact(const PeerView& peer, Instant now, std::vector<Reason>& reaso
     reason.code = ReasonCode::unreachable;
     reason.text = "unreachable for " + format_short(now - *peer.unreachable_since);
     reason.remedies = {{"it answers"}};
+    reasons.push_back(reason);
+  }
+  if (!peer.closed.empty()) {
+    reason.code = ReasonCode::closed;
+    reason.text = peer.closed;
+    reason.remedies = {{"it takes new work again"}};
     reasons.push_back(reason);
   }
   if (!peer.reported_at) {
@@ -62,8 +70,11 @@ void judge_labels(const Requirement& requirement, const PeerView& peer,
   }
 }
 
-void judge_cpus(const Requirement& requirement, const PeerView& peer,
-                std::vector<Reason>& reasons) {
+/// When each of the things that jobs have will be free; nothing of one whose time is not known.
+using FreeTimes = std::vector<std::optional<Instant>>;
+
+void judge_cpus(const Requirement& requirement, const PeerView& peer, Instant now,
+                std::vector<Reason>& reasons, FreeTimes& free_times) {
   const int has = peer.host.cpus;
   const int free = std::max(has - std::max(peer.cpus_held, 0), 0);
   if (!requirement.cpus || *requirement.cpus <= free) return;
@@ -77,8 +88,15 @@ void judge_cpus(const Requirement& requirement, const PeerView& peer,
   reason.text = "cpus: " + reason.asked + " asked, " +
                 (reason.passes ? reason.free + " free of " + reason.has : "it has " + reason.has);
   if (reason.passes) {
-    reason.remedies = {
-        {reason.asked + (*requirement.cpus == 1 ? " cpu is" : " cpus are") + " free"}};
+    const std::int64_t missing = std::int64_t{*requirement.cpus} + peer.cpus_held - has;
+    const LoadUse use = LoadUse::of_cpus(peer, static_cast<std::uint64_t>(missing));
+    reason.holder = use.holders();
+    reason.text += use.described(now);
+    const std::string ends = use.awaited_ends();
+    const std::string amount =
+        reason.asked + (*requirement.cpus == 1 ? " cpu is" : " cpus are") + " free";
+    reason.remedies = {{ends.empty() ? amount : ends}};
+    free_times.push_back(use.free_by());
   } else {
     reason.remedies = {{reason.has + (has == 1 ? " cpu is" : " cpus are") + " enough",
                         reason.asked + " are asked for",
@@ -88,8 +106,19 @@ void judge_cpus(const Requirement& requirement, const PeerView& peer,
   reasons.push_back(std::move(reason));
 }
 
-void judge_memory(const Requirement& requirement, const PeerView& peer,
-                  std::vector<Reason>& reasons) {
+// More may be held than there is, after a changed offer.
+std::uint64_t missing_memory(std::uint64_t asked, const PeerView& peer) {
+  const std::uint64_t has = peer.host.memory_bytes;
+  const std::uint64_t held = peer.memory_held_bytes;
+  if (held <= has) return asked - (has - held);
+  const std::uint64_t over = held - has;
+  return asked > std::numeric_limits<std::uint64_t>::max() - over
+             ? std::numeric_limits<std::uint64_t>::max()
+             : asked + over;
+}
+
+void judge_memory(const Requirement& requirement, const PeerView& peer, Instant now,
+                  std::vector<Reason>& reasons, FreeTimes& free_times) {
   if (!requirement.memory_bytes) return;
   const std::uint64_t asked = *requirement.memory_bytes;
   const std::uint64_t has = peer.host.memory_bytes;
@@ -106,8 +135,12 @@ void judge_memory(const Requirement& requirement, const PeerView& peer,
   reason.free = known ? std::to_string(has - held) : "unknown";
   reason.text = "memory: " + words.one + " asked, ";
   if (reason.passes) {
-    reason.text += format_memory_size(has - held) + " free of " + words.other;
-    reason.remedies = {{words.one + " of memory is free"}};
+    const LoadUse use = LoadUse::of_memory(peer, missing_memory(asked, peer));
+    reason.holder = use.holders();
+    reason.text += format_memory_size(has - held) + " free of " + words.other + use.described(now);
+    const std::string ends = use.awaited_ends();
+    reason.remedies = {{ends.empty() ? words.one + " of memory is free" : ends}};
+    free_times.push_back(use.free_by());
   } else if (known) {
     reason.text += "it has " + words.other;
     reason.remedies = {{words.other + " of memory is enough", words.one + " is asked for",
@@ -117,6 +150,26 @@ void judge_memory(const Requirement& requirement, const PeerView& peer,
     reason.remedies = {{"--memory is left out", "what it has is unknown", 20}};
   }
   reasons.push_back(std::move(reason));
+}
+
+bool is_of_devices(const Reason& reason) {
+  return reason.code == ReasonCode::gpu_held || reason.code == ReasonCode::gpu_memory_used;
+}
+
+// The last of them. Nothing when more than jobs' ends is waited for, or one of the times is not
+// known: nobody knows how long anything else takes.
+std::optional<Instant> last_free(const std::vector<Reason>& reasons, const FreeTimes& free_times) {
+  const bool only_jobs = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {
+    return is_of_devices(reason) || reason.code == ReasonCode::cpus_held ||
+           reason.code == ReasonCode::memory_held;
+  });
+  if (!only_jobs || free_times.empty()) return std::nullopt;
+  std::optional<Instant> last = free_times.front();
+  for (const std::optional<Instant>& time : free_times) {
+    if (!time) return std::nullopt;
+    last = std::max(last, time);
+  }
+  return last;
 }
 
 // A device that is usable goes without saying where --gpus already has to explain why there is
@@ -140,6 +193,8 @@ std::string_view name_of(ReasonCode code) {
       return "label";
     case ReasonCode::unreachable:
       return "unreachable";
+    case ReasonCode::closed:
+      return "closed";
     case ReasonCode::not_reported:
       return "not_reported";
     case ReasonCode::cpus:
@@ -199,17 +254,15 @@ Fit judge(const Requirement& requirement, const PeerView& peer, Instant now) {
   if (!peer.reported_at) return fit;
   Placement placement;
   judge_labels(requirement, peer, fit.reasons);
-  judge_cpus(requirement, peer, fit.reasons);
-  judge_memory(requirement, peer, fit.reasons);
+  FreeTimes free_times;
+  judge_cpus(requirement, peer, now, fit.reasons, free_times);
+  judge_memory(requirement, peer, now, fit.reasons, free_times);
   choose_devices(requirement, peer, now, placement, fit);
   choose_environment(requirement, peer, placement, fit.reasons);
   leave_out_twice_said(fit.reasons);
-  // The bound is of devices alone: nobody knows how long anything else takes.
-  const bool only_jobs =
-      std::all_of(fit.reasons.begin(), fit.reasons.end(), [](const Reason& reason) {
-        return reason.code == ReasonCode::gpu_held || reason.code == ReasonCode::gpu_memory_used;
-      });
-  if (!only_jobs) fit.free_by.reset();
+  if (std::any_of(fit.reasons.begin(), fit.reasons.end(), is_of_devices))
+    free_times.push_back(fit.free_by);
+  fit.free_by = last_free(fit.reasons, free_times);
   if (fit.reasons.empty()) fit.placement = std::move(placement);
   return fit;
 }

@@ -77,6 +77,17 @@ int exit_status(const Outcome& outcome) {
       outcome);
 }
 
+Cancelled cancelled_by(const Outcome& outcome) {
+  const auto none = [](const auto&) { return 0; };
+  return {std::visit(Overloaded{[](const Signalled& signalled) { return signalled.signal; },
+                                [](const TimedOut& timed_out) { return timed_out.signal; },
+                                [](const Cancelled& cancelled) { return cancelled.signal; },
+                                [&](const Exited& exited) { return none(exited); },
+                                [&](const FailedToStart& failed) { return none(failed); },
+                                [&](const Lost& lost) { return none(lost); }},
+                     outcome)};
+}
+
 Status validate(const Outcome& outcome) {
   const auto* exited = std::get_if<Exited>(&outcome);
   if (exited != nullptr && (exited->code < 0 || exited->code > 255))
@@ -84,6 +95,13 @@ Status validate(const Outcome& outcome) {
   const auto* signalled = std::get_if<Signalled>(&outcome);
   if (signalled != nullptr && (signalled->signal < 1 || signalled->signal > 127))
     return Error{Code::invalid, "no signal: " + std::to_string(signalled->signal)};
+  const auto* timed_out = std::get_if<TimedOut>(&outcome);
+  const auto* cancelled = std::get_if<Cancelled>(&outcome);
+  const int ended_by = timed_out != nullptr   ? timed_out->signal
+                       : cancelled != nullptr ? cancelled->signal
+                                              : 0;
+  if (ended_by < 0 || ended_by > 127)
+    return Error{Code::invalid, "no signal: " + std::to_string(ended_by)};
   const auto* failed = std::get_if<FailedToStart>(&outcome);
   if (failed != nullptr && (failed->exit < 125 || failed->exit > 127))
     return Error{Code::invalid,

@@ -101,15 +101,19 @@ bool can_coexist(const DeviceClaim& a, const DeviceClaim& b) {
   return a.shared_memory_bytes && b.shared_memory_bytes;
 }
 
-void PeerLoad::add(AttemptId slot, JobId job, const Allocation& allocation) {
+void PeerLoad::add(AttemptId slot, JobId job, Instant since, const Allocation& allocation) {
   cpus += allocation.cpus;
   memory_bytes += allocation.memory_bytes;
-  for (const DeviceClaim& claim : allocation.devices) claims.push_back({claim, slot, job});
+  for (const DeviceClaim& claim : allocation.devices) claims.push_back({claim, slot, job, since});
+  if (allocation.cpus > 0 || allocation.memory_bytes > 0)
+    shares.insert({slot, {job, allocation.cpus, allocation.memory_bytes, since}});
 }
 
 void PeerLoad::remove(AttemptId slot, const Allocation& allocation) {
   cpus -= allocation.cpus;
   memory_bytes -= allocation.memory_bytes;
+  shares.erase(slot);
+  if (allocation.devices.empty()) return;
   std::erase_if(claims, [&](const HeldClaim& held) { return held.slot == slot; });
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "gpl/core/allocation.h"
 #include "gpl/core/id.h"
 #include "gpl/core/peer_offer.h"
 #include "gpl/core/result.h"
+#include "gpl/core/time.h"
 
 namespace gpl {
 
@@ -15,6 +17,15 @@ struct HeldClaim {
   DeviceClaim claim;
   AttemptId slot;
   JobId job;
+  Instant since = {};
+};
+
+/// Processors and memory of a slot.
+struct HeldShare {
+  JobId job;
+  std::int64_t cpus = 0;
+  std::uint64_t memory_bytes = 0;
+  Instant since;
 };
 
 /// What is held of one peer, each slot's allocation once.
@@ -22,8 +33,9 @@ struct PeerLoad {
   std::int64_t cpus = 0;
   std::uint64_t memory_bytes = 0;
   std::vector<HeldClaim> claims;
+  std::map<AttemptId, HeldShare> shares;  ///< the oldest first; without those that have nothing
 
-  void add(AttemptId slot, JobId job, const Allocation& allocation);
+  void add(AttemptId slot, JobId job, Instant since, const Allocation& allocation);
   /// Requires what was added.
   void remove(AttemptId slot, const Allocation& allocation);
 };

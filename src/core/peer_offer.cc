@@ -10,6 +10,7 @@ PeerView view_of(const PeerOffer& offer) {
   view.environments = offer.environments;
   view.problems = offer.problems;
   view.labels = offer.labels;
+  view.closed = offer.closed;
   return view;
 }
 

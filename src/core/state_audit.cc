@@ -245,7 +245,7 @@ void build_index(State& state) {
     if (job->has_ended()) {
       index.end(*job);
     } else if (is_placeable(state, *job)) {
-      index.placeable.insert(job->id);
+      index.placeable.insert(place_of(*job));
     }
   }
   for (const Attempt* attempt = state.attempts.first(); attempt;

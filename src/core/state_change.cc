@@ -270,10 +270,11 @@ void StateChange::forget(JobId job) {
 }
 
 void StateChange::review(JobId job) {
-  if (is_placeable(state_, *state_.jobs.find(job))) {
-    state_.index.placeable.insert(job);
+  const JobRecord& record = *state_.jobs.find(job);
+  if (is_placeable(state_, record)) {
+    state_.index.placeable.insert(place_of(record));
   } else {
-    state_.index.placeable.erase(job);
+    state_.index.placeable.erase(place_of(record));
   }
 }
 

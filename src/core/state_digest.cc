@@ -86,8 +86,8 @@ class Digest {
   // Jobs.
   void add(const EnvironmentVariable& variable) { all(variable.name, variable.value); }
   void add(const JobSpec& spec) {
-    all(spec.command, spec.name, spec.env, spec.stage, spec.staging, spec.outputs, spec.pass_stdin,
-        spec.time_limit);
+    all(spec.command, spec.name, spec.env, spec.stage, spec.staging, spec.folder, spec.outputs,
+        spec.pass_stdin, spec.secrets, spec.time_limit);
   }
   void add(const SpecifierSet& specifiers) { add(specifiers.to_string()); }
   void add(const FrameworkWish& wish) { all(wish.name, wish.backend, wish.specifiers); }
@@ -130,14 +130,15 @@ class Digest {
   }
   void add(const ProbeProblem& p) { all(p.source, p.exit, p.message); }
   void add(const PeerOffer& o) {
-    all(o.name, o.host, o.accelerators, o.environments, o.problems, o.labels, o.feature_level);
+    all(o.name, o.host, o.accelerators, o.environments, o.problems, o.labels, o.feature_level,
+        o.closed);
   }
 
   // Outcomes.
   void add(const Exited& exited) { add(exited.code); }
   void add(const Signalled& signalled) { all(signalled.signal, signalled.core_dumped); }
-  void add(const TimedOut&) {}
-  void add(const Cancelled&) {}
+  void add(const TimedOut& timed_out) { add(timed_out.signal); }
+  void add(const Cancelled& cancelled) { add(cancelled.signal); }
   void add(const FailedToStart& f) { all(f.errno_value, f.exit, f.message); }
   void add(const Lost& lost) { add(lost.why); }
 

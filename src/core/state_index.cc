@@ -1,6 +1,7 @@
 #include "state_index.h"
 
 #include <cassert>
+#include <iterator>
 #include <variant>
 
 namespace gpl {
@@ -26,8 +27,10 @@ void StateIndex::add(const Attempt& attempt, const JobDescription& description) 
   const AttemptId id = attempt.fence.attempt;
   by_job.emplace(attempt.job, id);
   by_peer.emplace(attempt.peer, id);
-  if (++slots[attempt.slot] > 1) return;
-  loads[attempt.peer].add(attempt.slot, attempt.job, attempt.allocation);
+  const bool is_first = !holds(attempt.slot);
+  by_slot.emplace(attempt.slot, id);
+  if (!is_first) return;
+  loads[attempt.peer].add(attempt.slot, attempt.job, attempt.placed_at, attempt.allocation);
   if (limit_of(description)) ++slots_used[attempt.job];
 }
 
@@ -35,10 +38,9 @@ void StateIndex::remove(const Attempt& attempt, const JobDescription& descriptio
   const AttemptId id = attempt.fence.attempt;
   by_job.erase({attempt.job, id});
   by_peer.erase({attempt.peer, id});
-  const auto slot = slots.find(attempt.slot);
-  assert(slot != slots.end());
-  if (--slot->second > 0) return;
-  slots.erase(slot);
+  const auto erased = by_slot.erase({attempt.slot, id});
+  assert(erased == 1);
+  if (holds(attempt.slot)) return;
   loads[attempt.peer].remove(attempt.slot, attempt.allocation);
   if (!limit_of(description)) return;
   const auto used = slots_used.find(attempt.job);
@@ -54,11 +56,26 @@ void StateIndex::remove(const FencedAttempt& attempt) {
   fenced.erase({attempt.job, attempt.task, attempt.fence.attempt});
 }
 
+bool StateIndex::holds(AttemptId slot) const {
+  const auto first = by_slot.lower_bound({slot, AttemptId{}});
+  return first != by_slot.end() && first->first == slot;
+}
+
+std::optional<AttemptId> StateIndex::last_of(AttemptId slot) const {
+  const auto first = by_slot.lower_bound({slot, AttemptId{}});
+  if (first == by_slot.end() || first->first != slot) return std::nullopt;
+  const auto second = std::next(first);
+  if (second != by_slot.end() && second->first == slot) return std::nullopt;
+  return first->second;
+}
+
 const PeerLoad& StateIndex::load_of(PeerId peer) const {
   const auto found = loads.find(peer);
   assert(found != loads.end());
   return found->second;
 }
+
+QueuePlace place_of(const JobRecord& job) { return {job.description->priority, job.id}; }
 
 std::optional<std::uint64_t> limit_of(const JobDescription& description) {
   const auto* array = std::get_if<Array>(&description.shape);

@@ -9,6 +9,7 @@
 
 #include "gpl/core/attempt.h"
 #include "gpl/core/job_record.h"
+#include "gpl/core/queue_place.h"
 #include "gpl/core/time.h"
 #include "peer_load.h"
 
@@ -18,14 +19,14 @@ namespace gpl {
 /// change of them and is made anew after a restore: no part of snapshots.
 struct StateIndex {
   std::map<RequestId, JobId> requests;
-  std::set<JobId> placeable;
+  std::set<QueuePlace> placeable;
   std::set<std::pair<JobId, JobId>> dependents;  ///< (job, one that depends on it and lives)
   std::set<std::pair<Instant, JobId>> ended;     ///< jobs by their end
   std::set<std::pair<JobId, AttemptId>> by_job;
   std::set<std::pair<PeerId, AttemptId>> by_peer;
-  std::map<AttemptId, std::uint64_t> slots;   ///< attempts of each that are under way
-  std::map<JobId, std::uint64_t> slots_used;  ///< of arrays with a limit
-  std::map<PeerId, PeerLoad> loads;           ///< of every known peer
+  std::set<std::pair<AttemptId, AttemptId>> by_slot;  ///< (slot, attempt of it that is under way)
+  std::map<JobId, std::uint64_t> slots_used;          ///< of arrays with a limit
+  std::map<PeerId, PeerLoad> loads;                   ///< of every known peer
   std::set<std::tuple<JobId, TaskId, AttemptId>> fenced;
 
   /// A job that has not ended.
@@ -39,6 +40,10 @@ struct StateIndex {
   void add(const FencedAttempt& attempt);
   void remove(const FencedAttempt& attempt);
 
+  /// An attempt of the slot is under way.
+  bool holds(AttemptId slot) const;
+  /// The only attempt of the slot that is still under way; nothing when there are more.
+  std::optional<AttemptId> last_of(AttemptId slot) const;
   /// Requires a known peer.
   const PeerLoad& load_of(PeerId peer) const;
 };
@@ -49,6 +54,8 @@ void for_each_of(const std::set<std::pair<A, B>>& pairs, A first, F&& f) {
   for (auto at = pairs.lower_bound({first, B{}}); at != pairs.end() && at->first == first; ++at)
     f(at->second);
 }
+
+QueuePlace place_of(const JobRecord& job);
 
 /// The limit of an array, or nothing.
 std::optional<std::uint64_t> limit_of(const JobDescription& description);

@@ -62,7 +62,7 @@ void Worker::ended(const Clocks& clocks, const Fence& fence, Outcome outcome) {
       case Ending::no:
         break;
       case Ending::ordered:
-        outcome = Cancelled{};
+        outcome = cancelled_by(outcome);
         break;
       case Ending::lease_over:
         outcome = Lost{"its peer lost contact with the leader, and ended it with its lease"};

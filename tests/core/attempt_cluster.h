@@ -82,7 +82,8 @@ struct Host {
   TrueTime deaf_until = 0;  ///< hears nothing of leaders
   TrueTime mute_from = 0;   ///< is not heard
   TrueTime mute_until = 0;
-  TrueTime returns = 0;  ///< with a new keeper
+  TrueTime returns = 0;     ///< with a new keeper
+  std::uint64_t boots = 0;  ///< of the machine
   TrueTime last_stop = -1'000'000 * one_second;
 };
 

@@ -128,6 +128,7 @@ void AttemptCluster::stop_keeper(Host& host, bool machine_too) {
     // Nobody is left to tell that they ran on.
     for (const auto& [fence, process] : host.processes) overlaps_.erase(task_of_[fence]);
     host.processes.clear();
+    ++host.boots;
     host.clock.offset_us = static_cast<TrueTime>(prng_.below(1'000'000'000));
     return;
   }
@@ -141,7 +142,7 @@ void AttemptCluster::stop_keeper(Host& host, bool machine_too) {
 
 void AttemptCluster::start_keeper(Host& host) {
   RestoredWorker restored;
-  restored.keeper = "keeper " + std::to_string(++keepers_);
+  restored.keeper = "boot" + std::to_string(host.boots) + " ns " + std::to_string(++keepers_);
   restored.first_session = SessionId{prng_.next() >> 1};
   restored.offer.name = "peer " + std::to_string(host.id.value);
   restored.offer.host.cpus = 3;

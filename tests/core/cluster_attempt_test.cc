@@ -193,7 +193,7 @@ TEST_CASE("a cancelled attempt ends as cancelled, unless the command exited by i
     cluster.fine(cluster.cancel(job1));
     CHECK(cluster.fine(cluster.report(attempt, outcome)).ended == std::vector{job1});
     const bool exited = std::holds_alternative<Exited>(outcome);
-    CHECK(cluster.outcome(job1) == (exited ? outcome : Outcome{Cancelled{}}));
+    CHECK(cluster.outcome(job1) == (exited ? outcome : Outcome{cancelled_by(outcome)}));
   }
 }
 

@@ -300,6 +300,50 @@ TEST_CASE("a peer is shown to the placing functions with who holds what, and unt
   CHECK(!view.holds[1].ends_by);
 }
 
+TEST_CASE("a peer is shown with who has its processors and memory, each slot once") {
+  Cluster cluster;
+  JobDescription job = array_of(3);
+  job.spec.time_limit = seconds(60);
+  cluster.add(job);
+  const Fence alone = cluster.run(job1, task(0), {2, 10, {}, ""}).front();
+  const auto two = cluster.run(job1, tasks(1, 2), {3, 0, {}, ""});
+  const auto start = cluster.start(alone);
+  cluster.fine(start);
+  cluster.fine(cluster.start(two[0]));
+  const auto placed_at = cluster.state.find_attempt(two[0].attempt)->placed_at;
+  PeerView view = cluster.state.view_of(lab1);
+  REQUIRE(view.loads.size() == 2);
+  CHECK(view.loads[0].cpus == 2);
+  CHECK(view.loads[0].memory_bytes == 10);
+  CHECK(view.loads[0].holder == "job 1");
+  CHECK(view.loads[0].ends_by == start.at + seconds(60));
+  // Another task of the slot runs after it.
+  CHECK(view.loads[1] == LoadHold{3, 0, "job 1", placed_at, std::nullopt});
+  cluster.fine(cluster.report(two[0], Exited{0}));
+  const auto last = cluster.start(two[1]);
+  cluster.fine(last);
+  view = cluster.state.view_of(lab1);
+  CHECK(view.loads[1] == LoadHold{3, 0, "job 1", placed_at, last.at + seconds(60)});
+  cluster.fine(cluster.report(two[1], Exited{0}));
+  cluster.fine(cluster.report(alone, Exited{0}));
+  CHECK(cluster.state.view_of(lab1).loads.empty());
+}
+
+TEST_CASE("of many that hold a peer's processors the eight that began first are shown") {
+  Cluster cluster;
+  cluster.add(array_of(12));
+  std::vector<Fence> all;
+  for (std::uint64_t i = 0; i < 8; ++i)
+    all.push_back(cluster.run(job1, task(i), {i < 7 ? 0 : 1, i < 7 ? 1u : 0u, {}, ""}).front());
+  for (std::uint64_t i = 8; i < 12; ++i) cluster.run(job1, task(i), {1, 0, {}, ""});
+  REQUIRE(cluster.state.view_of(lab1).loads.size() == 8);
+  CHECK(cluster.state.view_of(lab1).loads[0].memory_bytes == 1);
+  cluster.fine(cluster.report(all[0], Exited{0}));
+  REQUIRE(cluster.state.view_of(lab1).loads.size() == 8);
+  CHECK(cluster.state.view_of(lab1).loads[7].cpus == 1);
+  CHECK(cluster.state.view_of(lab1).cpus_held == 5);
+}
+
 TEST_CASE("gangs are not placed yet") {
   Cluster cluster;
   cluster.add(one_task());

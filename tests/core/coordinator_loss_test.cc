@@ -204,6 +204,36 @@ TEST_CASE("attempts that a new keeper does not know are lost, and the peer is up
   CHECK(std::holds_alternative<Lost>(*scene.outcome_of(job)));
 }
 
+TEST_CASE(
+    "what was ordered of a keeper, and never begun, is ordered of the next one of that boot") {
+  Scene scene;
+  scene.lead();
+  scene.bring_up(ana, 10, "boot ns 1");
+  const Fence attempt = scene.placed_on(ana);
+  scene.open(ana, 500, "boot ns 2");
+  CHECK(scene.proposals<command::AttemptsLost>().empty());
+  CHECK(scene.ordered<to_worker::Start>(ana).back() == attempt);
+}
+
+TEST_CASE("after a reboot what was ordered and is not known is lost") {
+  Scene scene;
+  scene.lead();
+  scene.bring_up(ana, 10, "boot ns 1");
+  const Fence attempt = scene.placed_on(ana);
+  scene.open(ana, 500, "other ns 2");
+  REQUIRE(scene.proposals<command::AttemptsLost>().size() == 1);
+  CHECK(scene.proposals<command::AttemptsLost>()[0].attempts == Fences{attempt});
+}
+
+TEST_CASE("a keeper inherits from one of the same boot and process namespace alone") {
+  CHECK(inherits("b n 1", "b n 1"));
+  CHECK(inherits("b n 1", "b n 22"));
+  CHECK_FALSE(inherits("b n 1", "b m 1"));
+  CHECK_FALSE(inherits("b n 1", "c n 1"));
+  CHECK_FALSE(inherits("", "b n 1"));
+  CHECK_FALSE(inherits("k1", "k2"));
+}
+
 TEST_CASE("an outcome that a new keeper found on disk is taken") {
   NewLeader scene;
   const JobId job = scene.state.find_attempt(scene.attempt.attempt)->job;

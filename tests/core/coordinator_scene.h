@@ -32,6 +32,7 @@ struct Scene {
   std::int64_t unconfirmed_ms = 0;
   ClusterState state;
   std::vector<command::Place> rule_says;
+  bool rule_complete = true;
   int rule_asked = 0;
   Coordinator leader;
   std::vector<Command> proposed;
@@ -42,7 +43,7 @@ struct Scene {
       : leader(
             [this](const ClusterState&, Instant) {
               ++rule_asked;
-              return std::exchange(rule_says, {});
+              return Placements{std::exchange(rule_says, {}), rule_complete};
             },
             CoordinatorOptions{}) {}
 

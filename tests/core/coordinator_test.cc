@@ -325,6 +325,24 @@ TEST_CASE("the placement rule is not asked again before what it placed has been 
   CHECK(scene.rule_asked == asked + 1);
 }
 
+TEST_CASE("a placement rule that has more to look at is asked again soon") {
+  Scene scene;
+  scene.lead();
+  scene.bring_up(ana, 10, "k1");
+  scene.wait_until(scene.now_ms + 20);
+  const int asked = scene.rule_asked;
+  scene.rule_complete = false;
+  scene.submit();
+  scene.wait_until(scene.now_ms + 100);
+  CHECK(scene.rule_asked >= asked + 9);
+  CHECK(scene.rule_asked <= asked + 11);
+  scene.rule_complete = true;
+  scene.wait_until(scene.now_ms + 20);
+  const int last = scene.rule_asked;
+  scene.wait_until(scene.now_ms + 100);
+  CHECK(scene.rule_asked == last);
+}
+
 TEST_CASE("the placement rule is not asked while nothing changes") {
   Scene scene;
   scene.lead();

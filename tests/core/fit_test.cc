@@ -76,6 +76,20 @@ DeviceHold any_hold(const PeerView& peer) {
   return hold;
 }
 
+void add_loads(PeerView& peer) {
+  int cpus_left = peer.cpus_held;
+  int gib_left = static_cast<int>(peer.memory_held_bytes / gib);
+  for (int i = upto(4); i > 0; --i) {
+    const int cpus = upto(cpus_left);
+    const int held_gib = upto(gib_left);
+    LoadHold load{cpus, static_cast<std::uint64_t>(held_gib) * gib, "job 1", now, std::nullopt};
+    if (!one_in(3)) load.ends_by = Instant{now.since_epoch_ms + upto(100'000)};
+    peer.loads.push_back(load);
+    cpus_left -= cpus;
+    gib_left -= held_gib;
+  }
+}
+
 PeerView any_peer(const std::string& name) {
   PeerView peer;
   peer.name = name;
@@ -91,8 +105,10 @@ PeerView any_peer(const std::string& name) {
   }
   if (one_in(3)) peer.cpus_held = upto(8);
   if (one_in(3)) peer.memory_held_bytes = static_cast<std::uint64_t>(upto(16)) * gib;
+  add_loads(peer);
   if (!one_in(8)) peer.reported_at = now;
   if (one_in(8)) peer.unreachable_since = now;
+  if (one_in(8)) peer.closed = "draining";
   if (!one_in(3)) peer.labels = {{"zone", any_of<std::string>({"a", "b"})}};
   return peer;
 }
@@ -215,9 +231,11 @@ std::vector<DeviceChoice> all_choices(const PeerView& peer) {
 
 PeerView emptied(PeerView peer) {
   peer.holds.clear();
+  peer.loads.clear();
   peer.cpus_held = 0;
   peer.memory_held_bytes = 0;
   peer.unreachable_since.reset();
+  peer.closed.clear();
   for (Accelerator& device : peer.accelerators) device.memory_used_bytes.reset();
   return peer;
 }
@@ -309,6 +327,7 @@ TEST_CASE("nothing fits worse once what is held is free") {
   CHECK(holds_for_any([](const Requirement& asked, const PeerView& peer) {
     PeerView free = peer;
     free.holds.clear();
+    free.loads.clear();
     free.cpus_held = 0;
     free.memory_held_bytes = 0;
     const Fit before = judge(asked, peer, now);
@@ -326,6 +345,41 @@ TEST_CASE("a job will fit exactly when it would on the peer emptied and answerin
   }));
 }
 
+TEST_CASE("a closed peer takes nothing, and says why; it will be over") {
+  PeerView peer;
+  peer.name = "lab1";
+  peer.host.cpus = 8;
+  peer.reported_at = now;
+  peer.closed = "lends from 20:00 to 08:00";
+  const Fit fit = judge({}, peer, now);
+  REQUIRE(fit.reasons.size() == 1);
+  CHECK(fit.reasons[0].code == ReasonCode::closed);
+  CHECK(fit.reasons[0].text == "lends from 20:00 to 08:00");
+  CHECK(name_of(ReasonCode::closed) == "closed");
+  CHECK(!fit.fits());
+  CHECK(fit.will_fit());
+  const Explanation explanation = explain({}, {peer}, now);
+  CHECK(explanation.verdict == Verdict::waiting);
+  CHECK(explanation.headline == "waiting: lab1 will fit when it takes new work again");
+  CHECK(explanation.peers[0].why == "lends from 20:00 to 08:00");
+}
+
+TEST_CASE("of peers that will fit one that is closed comes behind those where jobs end") {
+  PeerView closed;
+  closed.name = "lab1";
+  closed.host.cpus = 8;
+  closed.reported_at = now;
+  closed.closed = "draining";
+  PeerView busy = closed;
+  busy.name = "lab2";
+  busy.closed.clear();
+  busy.cpus_held = 8;
+  Requirement asked;
+  asked.cpus = 1;
+  CHECK(explain(asked, {closed, busy}, now).headline ==
+        "waiting: lab2 will fit when 1 cpu is free");
+}
+
 TEST_CASE("at the moment when time limits have freed it, the job fits") {
   CHECK(holds_for_any([](const Requirement& asked, const PeerView& peer) {
     const Fit fit = judge(asked, peer, now);
@@ -333,6 +387,12 @@ TEST_CASE("at the moment when time limits have freed it, the job fits") {
     PeerView later = peer;
     std::erase_if(later.holds, [&](const DeviceHold& hold) {
       return hold.ends_by && *hold.ends_by <= *fit.free_by;
+    });
+    std::erase_if(later.loads, [&](const LoadHold& load) {
+      if (!load.ends_by || *load.ends_by > *fit.free_by) return false;
+      later.cpus_held -= load.cpus;
+      later.memory_held_bytes -= load.memory_bytes;
+      return true;
     });
     // Whether a job's memory is then used by others, nobody can tell.
     for (Accelerator& device : later.accelerators) device.memory_used_bytes.reset();

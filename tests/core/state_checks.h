@@ -148,6 +148,7 @@ inline void check_index(const ClusterState& state) {
     REQUIRE(one.holds == two.holds);
     REQUIRE(one.cpus_held == two.cpus_held);
     REQUIRE(one.memory_held_bytes == two.memory_held_bytes);
+    REQUIRE(one.loads == two.loads);
   }
 }
 

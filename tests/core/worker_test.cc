@@ -292,7 +292,7 @@ TEST_CASE("an attempt that is ordered to end has been cancelled, however it ends
   CHECK(scene.out.empty());
   scene.ended(1, Signalled{15, false});
   REQUIRE(scene.told_ended().size() == 1);
-  CHECK(scene.told_ended()[0].outcome == Outcome{Cancelled{}});
+  CHECK(scene.told_ended()[0].outcome == Outcome{Cancelled{15}});
 }
 
 TEST_CASE("an attempt that never came here and is to end has been cancelled, and never begins") {

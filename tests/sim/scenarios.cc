@@ -9,8 +9,8 @@ namespace {
 
 std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
-  for (const auto& some :
-       {election_scenarios(), membership_scenarios(), storage_scenarios(), load_scenarios()})
+  for (const auto& some : {election_scenarios(), membership_scenarios(), storage_scenarios(),
+                           load_scenarios(), loss_scenarios()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

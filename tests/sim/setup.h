@@ -87,6 +87,10 @@ struct Setup {
   std::size_t clients = 2;
   Micros think_low = millis(20);  ///< between a client's requests
   Micros think_high = millis(400);
+  /// So many submits of each client and nothing else: no job is held, cancelled, or depends on
+  /// another. 0: a mixture, until it is stopped.
+  std::size_t submits = 0;
+  bool commands_run = false;            ///< each starts, and ends by itself with an exit code
   std::size_t longest_argument = 2000;  ///< of a command, in bytes
   Duration election_timeout = milliseconds(1000);
   Duration heartbeat = milliseconds(100);

@@ -27,6 +27,7 @@ SimClient::SimClient(World& world, Network& network, const Setup& setup, std::si
 void SimClient::start() { think(); }
 
 void SimClient::think() {
+  if (done_submitting()) return;
   world_.after(setup_.scaled(draw(dice_, setup_.think_low, setup_.think_high)), [this] {
     if (!stopped_) ask(next_command());
   });
@@ -81,7 +82,7 @@ void SimClient::done(const Applied& applied) {
 Command SimClient::next_command() {
   // For people; the machine of a client has a clock of its own.
   const Instant at{1'767'225'600'000 + world_.now() / 1000};
-  if (!jobs_.empty() && dice_.one_in(3)) {
+  if (setup_.submits == 0 && !jobs_.empty() && dice_.one_in(3)) {
     const auto job = jobs_[dice_.below(jobs_.size())];
     switch (dice_.below(4)) {
       case 0:
@@ -95,9 +96,18 @@ Command SimClient::next_command() {
   command::Submit submit;
   submit.request = {dice_.next(), dice_.next()};
   submit.submitter.client = name_;
-  submit.job = draw_job();
+  submit.job = setup_.submits > 0 ? draw_plain_job() : draw_job();
   submit.at = at;
   return submit;
+}
+
+JobDescription SimClient::draw_plain_job() {
+  JobDescription job;
+  job.spec.command = {"simulated", std::string(dice_.below(setup_.longest_argument), 'x')};
+  job.requirement.cpus = 1;
+  if (dice_.one_in(8)) job.shape = Array{{TaskId{0}, TaskId{dice_.between(1, 4)}}, std::nullopt};
+  job.on_loss = dice_.one_in(2) ? OnLoss::retry : OnLoss::wait;
+  return job;
 }
 
 JobDescription SimClient::draw_job() {

@@ -27,6 +27,8 @@ class SimClient {
   void start();
   /// Asks nothing new, and does not ask again.
   void stop() { stopped_ = true; }
+  /// All of Setup::submits are acknowledged.
+  bool done_submitting() const { return setup_.submits > 0 && jobs_.size() >= setup_.submits; }
 
   /// Nothing: the member does not know what became of it.
   void answered(std::uint64_t question, const std::optional<Applied>& applied);
@@ -39,6 +41,7 @@ class SimClient {
   void done(const Applied& applied);
   Command next_command();
   JobDescription draw_job();
+  JobDescription draw_plain_job();
 
   World& world_;
   const Setup& setup_;

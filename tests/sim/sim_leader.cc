@@ -8,8 +8,8 @@ namespace gpl::sim {
 
 namespace {
 
-std::vector<command::Place> place_waiting(const ClusterState& state, Instant now) {
-  return PlacementRule(state, now).place_waiting();
+Placements place_waiting(const ClusterState& state, Instant now) {
+  return {PlacementRule(state, now).place_waiting()};
 }
 
 }  // namespace

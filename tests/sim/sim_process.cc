@@ -23,9 +23,9 @@ Micros run_time(Prng& dice) {
   return draw(dice, millis(2), millis(500));
 }
 
-Outcome own_end(Prng& dice) {
+Outcome own_end(Prng& dice, bool exits) {
   if (dice.one_in(12)) return Exited{static_cast<int>(dice.between(1, 255))};
-  if (dice.one_in(40)) return Signalled{11, true};
+  if (!exits && dice.one_in(40)) return Signalled{11, true};
   return Exited{0};
 }
 
@@ -81,14 +81,15 @@ void SimWorker::run(const Fence& fence) {
   auto& process = processes_.at(fence);
   if (process.term_sent)
     return process_gone(fence, FailedToStart{0, 125, "it was ended before it began"});
-  if (dice_.one_in(50)) return process_gone(fence, FailedToStart{2, 127, "no such command"});
+  if (!setup_.commands_run && dice_.one_in(50))
+    return process_gone(fence, FailedToStart{2, 127, "no such command"});
   // The guard waits for the lock of a device that a process still has which is ending, or cannot.
   if (checker_.locked(peer_, process.start.allocation)) return run_after(fence, millis(100));
   process.begun = true;
   checker_.began(key(fence), process.start.job, process.start.task, process.start.allocation);
   if (process.late || stopped_) checker_.excuse(key(fence));
   sees([this, fence] { worker_->started(clocks(), fence); });
-  end_after(fence, run_time(dice_), own_end(dice_));
+  end_after(fence, run_time(dice_), own_end(dice_, setup_.commands_run));
 }
 
 /// Replaces the end that was planned for it.

@@ -88,7 +88,10 @@ void SimWorker::after_event() {
 void SimWorker::perform_next() {
   const bool keeps = !outputs_.front().keep.empty();
   world_.after(keeps ? draw(dice_, keep_low, keep_high) : 0, life_, [this] {
-    for (const auto& ended : outputs_.front().keep) kept_[ended.fence] = ended;
+    for (const auto& ended : outputs_.front().keep) {
+      kept_[ended.fence] = ended;
+      if (on_kept) on_kept(ended);
+    }
     sees([this] {
       const auto output = std::move(outputs_.front());
       outputs_.pop_front();

@@ -41,6 +41,9 @@ class SimWorker {
   /// The member that was asked does not lead; this one does, as far as it knows.
   void redirected(std::size_t member);
 
+  /// Sees each outcome that has come to the keeper's disk.
+  std::function<void(const EndedAttempt&)> on_kept;
+
   // Faults. Each requires `up`, `stop` that it is not stopped.
   void stop();  ///< SIGSTOP of the keeper: nothing is seen or done until it wakes; processes run on
   void wake();

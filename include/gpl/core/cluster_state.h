@@ -13,6 +13,7 @@
 #include "gpl/core/job_record.h"
 #include "gpl/core/peer_record.h"
 #include "gpl/core/peer_view.h"
+#include "gpl/core/queue_place.h"
 #include "gpl/core/result.h"
 #include "gpl/core/state_part.h"
 #include "gpl/core/task_range.h"
@@ -68,17 +69,24 @@ class ClusterState {
   }
   std::optional<JobId> find_request(const RequestId& request) const;
   std::size_t job_count() const;
-  /// Jobs with tasks to place that are neither held nor blocked by a dependency, in order of id:
-  /// of those from this id on the first so many.
+  /// Jobs with tasks to place that are neither held nor blocked by a dependency, in the order in
+  /// which their turn comes: of those from this job's place on the first so many. JobId{} begins;
+  /// nothing is behind an unknown job.
   std::vector<JobId> placeable(JobId from = {},
                                std::size_t at_most = std::numeric_limits<std::size_t>::max()) const;
+  /// The first of them behind this place; without one: of all. Nothing when there is none.
+  std::optional<QueuePlace> placeable_after(const std::optional<QueuePlace>& place) const;
+  bool is_placeable(const QueuePlace& place) const;
+  /// How many of them are in front of this place, counted up to `at_most`.
+  std::size_t placeable_before(const QueuePlace& place, std::size_t at_most) const;
   /// Dependencies that have not ended yet. A job with any is blocked.
   std::vector<Dependency> blocked_by(JobId id) const;
   /// How many more placings the limit of its array leaves the job.
   std::uint64_t placings_left(JobId id) const;
 
   // The tasks of a job, ascending; nothing of an unknown job.
-  std::optional<TaskRange> first_waiting(JobId id) const;
+  /// The first range that has a task from `from` on: it may begin before that.
+  std::optional<TaskRange> first_waiting(JobId id, TaskId from = {}) const;
   std::vector<TaskRange> waiting(JobId id) const;
   std::vector<AttemptId> attempts_of(JobId id) const;
   std::vector<EndedTasks> ended(JobId id) const;
@@ -99,6 +107,8 @@ class ClusterState {
   /// The peer as the placing functions want it: its offer, and what attempts hold there. Requires a
   /// known peer.
   PeerView view_of(PeerId peer) const;
+  /// How many processors nobody holds there, without a view. Requires a known peer.
+  std::int64_t free_cpus(PeerId peer) const;
 
   std::uint64_t epoch() const;
   std::uint32_t feature_level() const;

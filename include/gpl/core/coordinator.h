@@ -31,8 +31,13 @@ struct LeaderView {
   const ClusterState& state;
 };
 
+/// What a placement rule has found.
+struct Placements {
+  std::vector<command::Place> places;
+  bool complete = true;  ///< else the rule has more to look at, and is asked again soon
+};
 /// Where waiting tasks are to start. Must not place on a peer that is down.
-using PlacementRule = std::function<std::vector<command::Place>(const ClusterState&, Instant)>;
+using PlacementRule = std::function<Placements(const ClusterState&, Instant)>;
 
 struct CoordinatorOptions {
   Duration silence = seconds(10);           ///< of a peer, after which it is unreachable

@@ -14,6 +14,8 @@ enum class Verdict {
   fits,     ///< now
   waiting,  ///< once what is held is free, or a peer answers or reports
   never,    ///< on no known peer, even an empty one
+  held,     ///< until it is released
+  blocked,  ///< until jobs that it depends on have ended
 };
 std::string_view name_of(Verdict verdict);
 

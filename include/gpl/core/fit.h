@@ -17,6 +17,7 @@ enum class ReasonCode {
   other_peer,  ///< --on names another
   label,       ///< --label
   unreachable,
+  closed,        ///< it takes nothing new
   not_reported,  ///< nothing is known of it yet
   cpus,
   cpus_held,
@@ -88,7 +89,7 @@ struct Fit {
   std::optional<Instant> free_by;
 
   bool fits() const { return placement.has_value(); }
-  /// Could, if nothing were held there and it answered.
+  /// Could, if nothing were held there, it answered and took new work.
   bool will_fit() const;
 };
 

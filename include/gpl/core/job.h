@@ -29,8 +29,10 @@ struct JobSpec {
   std::vector<EnvironmentVariable> env;  ///< set in this order, so the last of equal names counts
   std::vector<std::string> stage;        ///< taken although ignore rules leave them out
   StagingMode staging = StagingMode::copy;
+  std::string folder;  ///< the submitter's, absolute: with StagingMode::none it runs there
   std::vector<std::string> outputs;    ///< patterns of results to bring back, relative to the copy
   bool pass_stdin = false;             ///< else the job reads end of file
+  std::vector<std::string> secrets;    ///< names of variables whose values travel outside of this
   std::optional<Duration> time_limit;  ///< of running, not of waiting
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

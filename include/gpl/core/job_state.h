@@ -23,10 +23,12 @@ struct Signalled {
 };
 /// Its time limit ended it.
 struct TimedOut {
+  int signal = 0;  ///< that ended it; 0: it ended by itself when told to, or is not known
   friend bool operator==(const TimedOut&, const TimedOut&) = default;
 };
 /// A person ended it.
 struct Cancelled {
+  int signal = 0;  ///< that ended it; 0: it ended by itself when told to, or never ran
   friend bool operator==(const Cancelled&, const Cancelled&) = default;
 };
 /// The command never ran.
@@ -69,6 +71,8 @@ using JobState = std::variant<Queued, Staging, Running, Ended>;
 std::string_view name_of(const JobState& state);
 /// `exited`, `signalled`, `timed out`, `cancelled`, `failed to start`, `lost`.
 std::string_view name_of(const Outcome& outcome);
+/// What it is when a person ended it: Cancelled, by the signal that the outcome tells of.
+Cancelled cancelled_by(const Outcome& outcome);
 /// Code::invalid for one that no process can have: an exit code over 255, say.
 Status validate(const Outcome& outcome);
 

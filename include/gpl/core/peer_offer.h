@@ -20,6 +20,8 @@ struct PeerOffer {
   std::vector<ProbeProblem> problems;
   std::vector<Label> labels;
   std::uint32_t feature_level = 1;  ///< the newest that its gpl knows
+  std::string
+      closed;  ///< why it takes no new work: "draining", "lends from 20:00 to 08:00"; "": it does
   friend bool operator==(const PeerOffer&, const PeerOffer&) = default;
 };
 

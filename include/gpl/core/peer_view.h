@@ -24,6 +24,17 @@ struct DeviceHold {
   friend bool operator==(const DeviceHold&, const DeviceHold&) = default;
 };
 
+/// Processors and memory of a peer that a job has, for one task or several that run one after the
+/// other.
+struct LoadHold {
+  int cpus = 0;
+  std::uint64_t memory_bytes = 0;
+  std::string holder;  ///< "job 12"
+  std::optional<Instant> since;
+  std::optional<Instant> ends_by;  ///< its time limit, if it has one
+  friend bool operator==(const LoadHold&, const LoadHold&) = default;
+};
+
 /// A peer as the placing side knows it: its last report, and what jobs hold there.
 struct PeerView {
   std::string name;
@@ -35,6 +46,9 @@ struct PeerView {
   std::vector<DeviceHold> holds;
   int cpus_held = 0;
   std::uint64_t memory_held_bytes = 0;
+  /// Who has them: the longest-running few. What these do not add up to, others have.
+  std::vector<LoadHold> loads;
+  std::string closed;                        ///< why it takes no new work; "": it does
   std::optional<Instant> reported_at;        ///< nothing: it has not reported yet
   std::optional<Instant> unreachable_since;  ///< nothing: it answers
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,6 +52,17 @@ struct EndedAttempt {
   bool outlived_lease = false;
   friend bool operator==(const EndedAttempt&, const EndedAttempt&) = default;
 };
+
+/// Whether a keeper knows of every attempt that an earlier one of its peer had begun: the same one,
+/// or one that found the other's orders on disk, which are written before anything is started. An
+/// instance is "BOOT NAMESPACE NUMBER" (of the machine's boot and of the processes): up to the last
+/// blank it is the same until a reboot, after which what was not synced may be gone.
+inline bool inherits(const std::string& before, const std::string& after) {
+  if (before == after) return true;
+  const std::size_t end = after.rfind(' ');
+  return end != std::string::npos && before.rfind(' ') == end &&
+         before.compare(0, end, after, 0, end) == 0;
+}
 
 namespace to_leader {
 
