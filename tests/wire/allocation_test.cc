@@ -48,7 +48,8 @@ std::size_t decoding_takes(std::string_view bytes) {
 constexpr std::size_t factor = 256;     // as codec.h says
 constexpr std::size_t overhead = 1024;  // messages
 
-TEST_CASE_TEMPLATE("a claimed length takes no memory", T, GPL_TOP_LEVEL_TYPES) {
+TEST_CASE_TEMPLATE("a claimed length takes no memory", T, GPL_TOP_LEVEL_TYPES,
+                   GPL_CONVERSATION_TYPES) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Prng random(seed);
     const std::string bytes = encode(arbitrary<T>(random));
@@ -84,6 +85,30 @@ TEST_CASE("many small values take a bounded multiple of their bytes") {
     for (int i = 0; i < 50; ++i) peer.offer.environments[0].frameworks[std::to_string(i)] = {};
     const std::string bytes = encode(StatePart(PeersPart{std::vector<PeerRecord>(200, peer)}));
     CHECK(decoding_takes<StatePart>(bytes) <= factor * bytes.size());
+  }
+  SUBCASE("what a client asks and is told") {
+    ListJobs list;
+    list.queries.resize(10000);
+    const std::string asked = encode(ClientMessage{1, list});
+    CHECK(decoding_takes<ClientMessage>(asked) <= factor * asked.size());
+    for (Answer answer :
+         {Answer(JobList{std::vector<JobSummary>(10000), true}),
+          Answer(Results{std::vector<ResultFile>(10000), {}}),
+          Answer(Health{std::vector<HealthRow>(10000)}),
+          Answer(Explained{{Verdict::never, "", std::vector<PeerAnswer>(10000), ""}}),
+          Answer(ChunksMissing{std::vector<ContentId>(10000)})}) {
+      const std::string told = encode(PeerMessage{1, std::move(answer)});
+      CHECK(decoding_takes<PeerMessage>(told) <= factor * told.size());
+    }
+    ClusterStatus cluster;
+    cluster.peers.resize(10000);
+    const std::string peers = encode(PeerMessage{1, cluster});
+    CHECK(decoding_takes<PeerMessage>(peers) <= factor * peers.size());
+  }
+  SUBCASE("secrets") {
+    const std::string bytes =
+        encode(PeerToKeeper(to_keeper::Prepared{{}, std::vector<Secret>(10000), false}));
+    CHECK(decoding_takes<PeerToKeeper>(bytes) <= factor * bytes.size());
   }
   SUBCASE("words and entries") {
     command::Submit submit;

@@ -19,7 +19,8 @@ bool comes_back(const T& value) {
   return decoded.ok() && same(decoded.value(), value) && encode(decoded.value()) == bytes;
 }
 
-TEST_CASE_TEMPLATE("whatever a value holds comes back from its bytes", T, GPL_TOP_LEVEL_TYPES) {
+TEST_CASE_TEMPLATE("whatever a value holds comes back from its bytes", T, GPL_TOP_LEVEL_TYPES,
+                   GPL_CONVERSATION_TYPES) {
   CHECK(rc::check([](std::uint64_t seed) {
     Prng random(seed);
     RC_ASSERT(comes_back(arbitrary<T>(random)));
@@ -31,7 +32,8 @@ TEST_CASE_TEMPLATE("whatever a value holds comes back from its bytes", T, GPL_TO
 }
 
 TEST_CASE_TEMPLATE("every alternative comes back", T, Command, StatePart, WorkerToLeader,
-                   LeaderToWorker, raft::Body, JobShape, Outcome) {
+                   LeaderToWorker, raft::Body, JobShape, Outcome, Question, Answer, PeerToKeeper,
+                   KeeperToPeer) {
   // Alternatives of what is within: by way of the top level.
   std::set<std::size_t> seen;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -47,6 +49,10 @@ TEST_CASE_TEMPLATE("every alternative comes back", T, Command, StatePart, Worker
       back = comes_back(Command(submit));
     } else if constexpr (std::is_same_v<T, Outcome>) {
       back = comes_back(Command(command::Report{{}, std::move(value), {}, false}));
+    } else if constexpr (std::is_same_v<T, Question>) {
+      back = comes_back(ClientMessage{7, std::move(value)});
+    } else if constexpr (std::is_same_v<T, Answer>) {
+      back = comes_back(PeerMessage{7, std::move(value)});
     } else {
       back = comes_back(value);
     }

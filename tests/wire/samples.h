@@ -16,8 +16,10 @@ inline JobDescription sample_job() {
   job.spec.env = {{"LANG", "C"}, {"EMPTY", ""}};
   job.spec.stage = {"data"};
   job.spec.staging = StagingMode::none;
+  job.spec.folder = "/home/ana/work";
   job.spec.outputs = {"*.pt"};
   job.spec.pass_stdin = true;
+  job.spec.secrets = {"TOKEN"};
   job.spec.time_limit = seconds(5400);
   job.requirement.gpus = 2;
   job.requirement.kind = AcceleratorKind::cuda;
@@ -77,7 +79,9 @@ inline PeerOffer sample_offer() {
           {card},
           {{"ml", "/opt/ml", "/opt/ml/bin/python", "3.11.2", {{"torch", torch}}, {"slow"}}},
           {{"nvidia-smi", 18, "no devices"}},
-          {{"rack", "7"}}};
+          {{"rack", "7"}},
+          2,
+          "draining"};
 }
 
 /// At least one of each alternative, in their order.
@@ -101,8 +105,8 @@ inline std::vector<Command> sample_commands() {
       command::Start{fence, at},
       command::Report{fence, Exited{255}, at, false},
       command::Report{fence, Signalled{9, true}, at, true},
-      command::Report{fence, TimedOut{}, at, false},
-      command::Report{fence, Cancelled{}, at, false},
+      command::Report{fence, TimedOut{9}, at, false},
+      command::Report{fence, Cancelled{15}, at, false},
       command::Report{fence, FailedToStart{2, 127, "no such file"}, at, false},
       command::Report{fence, Lost{"the peer was given up"}, at, false},
       command::Cancel{JobId{12}, TaskRange{TaskId{5}, TaskId{9}}, at},

@@ -49,10 +49,10 @@ inline constexpr auto fields<Signalled> = list_of<Signalled>("signalled", &Signa
                                                              &Signalled::core_dumped);
 
 template <>
-inline constexpr auto fields<TimedOut> = list_of<TimedOut>("timed out");
+inline constexpr auto fields<TimedOut> = list_of<TimedOut>("timed out", &TimedOut::signal);
 
 template <>
-inline constexpr auto fields<Cancelled> = list_of<Cancelled>("cancelled");
+inline constexpr auto fields<Cancelled> = list_of<Cancelled>("cancelled", &Cancelled::signal);
 
 template <>
 inline constexpr auto fields<FailedToStart> = list_of<FailedToStart>("failed to start",

@@ -23,7 +23,8 @@ template <>
 inline constexpr auto fields<JobSpec> = list_of<JobSpec>("job spec", &JobSpec::command,
                                                          &JobSpec::name, &JobSpec::env,
                                                          &JobSpec::stage, &JobSpec::staging,
-                                                         &JobSpec::outputs, &JobSpec::pass_stdin,
+                                                         &JobSpec::folder, &JobSpec::outputs,
+                                                         &JobSpec::pass_stdin, &JobSpec::secrets,
                                                          &JobSpec::time_limit);
 
 template <>

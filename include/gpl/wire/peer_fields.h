@@ -20,8 +20,9 @@ inline constexpr auto fields<PythonEnvironment> = list_of<PythonEnvironment>(
     &PythonEnvironment::problems);
 
 template <>
-inline constexpr auto fields<PeerOffer> = list_of<PeerOffer>(
-    "peer offer", &PeerOffer::name, &PeerOffer::host, &PeerOffer::accelerators,
-    &PeerOffer::environments, &PeerOffer::problems, &PeerOffer::labels, &PeerOffer::feature_level);
+inline constexpr auto fields<PeerOffer> =
+    list_of<PeerOffer>("peer offer", &PeerOffer::name, &PeerOffer::host, &PeerOffer::accelerators,
+                       &PeerOffer::environments, &PeerOffer::problems, &PeerOffer::labels,
+                       &PeerOffer::feature_level, &PeerOffer::closed);
 
 }  // namespace gpl::wire
