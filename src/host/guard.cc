@@ -1,7 +1,6 @@
 #include "gpl/host/guard.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,10 +12,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <optional>
 
+#include "gpl/host/close_descriptors.h"
 #include "gpl/host/descendants.h"
+#include "gpl/host/process_title.h"
 #include "gpl/posix/clock.h"
 
 namespace gpl::host {
@@ -30,39 +30,6 @@ constexpr std::int64_t kill_eagerly_ms = 1000;
 constexpr int quick_looks = 32;
 
 std::int64_t now_ms() { return posix::awake_clock().since_epoch_ms; }
-
-// So that `pkill -f 'gpl run'` meets the CLI and not the guard that cleans up after it. The
-// arguments lie in one piece before the environment: proc(5), cmdline.
-void set_title(const char* title) {
-  ::prctl(PR_SET_NAME, title);
-  char* begin = ::program_invocation_name;
-  char* end = ::environ != nullptr ? ::environ[0] : nullptr;
-  if (begin == nullptr || end == nullptr || end <= begin + 1) return;
-  const auto room = static_cast<std::size_t>(end - begin);
-  std::memset(begin, 0, room);
-  std::memcpy(begin, title, std::min(room - 1, std::strlen(title)));
-}
-
-void close_range_of(unsigned first, unsigned last) {
-  if (::close_range(first, last, 0) == 0 || errno != ENOSYS) return;
-  // Before Linux 5.9: one by one, as far as descriptors can go.
-  rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  const rlim_t end = std::min<rlim_t>({rlim_t{last} + 1, limit.rlim_cur, rlim_t{1} << 20});
-  for (rlim_t fd = first; fd < end; ++fd) ::close(static_cast<int>(fd));
-}
-
-// Closes every descriptor from 3 on that is not in `kept`.
-void close_others(std::vector<int> kept) {
-  std::sort(kept.begin(), kept.end());
-  unsigned first = 3;
-  for (const int fd : kept) {
-    const auto number = static_cast<unsigned>(fd);
-    if (number > first) close_range_of(first, number - 1);
-    first = std::max(first, number + 1);
-  }
-  close_range_of(first, ~0U);
-}
 
 int above_stdio(int fd) { return fd > 2 ? fd : ::fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
@@ -93,13 +60,14 @@ class GuardProcess {
   void settle() {
     ::setsid();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    set_title("gpl-guard");
+    // So that `pkill -f 'gpl run'` meets the CLI and not the guard that cleans up after it.
+    set_process_title("gpl-guard");
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
     stdio_ = Stdio{above_stdio(launch_.stdio.in), above_stdio(launch_.stdio.out),
                    above_stdio(launch_.stdio.err)};
     std::vector<int> kept = launch_.locks;
     kept.insert(kept.end(), {link_.get(), stdio_.in, stdio_.out, stdio_.err});
-    close_others(std::move(kept));
+    close_descriptors_but(std::move(kept));
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= 2; ++fd) {
       if (null < 0 || ::dup2(null, fd) < 0) ::close(fd);

@@ -10,12 +10,15 @@
 
 #include "gpl/host/descendants.h"
 #include "gpl/host/guard.h"
+#include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 
 namespace gpl::host {
 namespace {
 
 constexpr int sweep_again_ms = 2;
+// A process in uninterruptible sleep outlives SIGKILL: after this long it is reported instead.
+constexpr std::int64_t sweep_patience_ms = 10'000;
 
 // Waits for the children that have ended; whether there was one.
 bool reap_children() {
@@ -42,12 +45,14 @@ Status GuardRunner::start(const Launch& launch) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     mine.reset();
+    if (family_ != nullptr) family_->restore_open_files();
     run_guard(launch, std::move(guards));
   }
   const int fork_errno = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) return posix::io_error("cannot fork the guard", fork_errno);
   guard_ = pid;
+  if (family_ != nullptr) child_ = family_->add(pid);
   link_ = std::move(mine);
   return success();
 }
@@ -75,6 +80,7 @@ std::vector<RunnerEvent> GuardRunner::take_events() {
     if (got < 0 && errno == ECONNRESET) continue;
     if (got != sizeof report) {
       lost_ = true;
+      lost_at_ms_ = posix::awake_clock().since_epoch_ms;
       link_.reset();
       break;
     }
@@ -97,19 +103,26 @@ std::vector<RunnerEvent> GuardRunner::take_events() {
     }
   }
   if (lost_ && !settled_) sweep_after_loss(events);
-  // The guard exits right after its last report.
-  if (settled_ && guard_ > 0 && ::waitpid(guard_, nullptr, 0) == guard_) guard_ = -1;
+  // The guard exits right after its last report. In a family it is reaped with all others.
+  if (family_ == nullptr && settled_ && guard_ > 0 && ::waitpid(guard_, nullptr, 0) == guard_)
+    guard_ = -1;
   return events;
 }
 
 // What the guard had started is ours now, as its subreaper. A process that was there before us is
 // in our own session; nothing of the attempt can be.
 void GuardRunner::sweep_after_loss(std::vector<RunnerEvent>& events) {
-  reap_children();
-  const std::vector<pid_t> left = descendants(true);
+  const auto reap = [this] { return family_ != nullptr ? family_->reap() : reap_children(); };
+  reap();
+  const std::vector<pid_t> left = family_ != nullptr ? family_->orphans() : descendants(true);
   signal_all(left, SIGKILL);
+  const bool patient = posix::awake_clock().since_epoch_ms - lost_at_ms_ < sweep_patience_ms;
   // A child that ended while we looked may have handed us one that the look has missed.
-  if (reap_children() || !left.empty()) return;
+  const bool more = reap() || !left.empty();
+  // A guard closes its link a moment before the kernel hands on what it had started.
+  const bool handed_on = family_ == nullptr || !family_->has(child_);
+  if ((more || !handed_on) && patient) return;
+  survivors_ = static_cast<int>(left.size());
   guard_ = -1;
   settled_ = true;
   events.push_back(GuardLost{});

@@ -16,6 +16,15 @@ std::string from_environment(const char* name, const std::string& otherwise) {
 
 }  // namespace
 
+std::string user_name(uid_t uid) {
+  std::vector<char> room(16384);
+  passwd entry;
+  passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr)
+    return entry.pw_name;
+  return "uid " + std::to_string(uid);
+}
+
 User current_user() {
   const uid_t uid = ::geteuid();
   std::vector<char> room(16384);

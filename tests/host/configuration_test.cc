@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -13,6 +14,7 @@
 using gpl::Code;
 using gpl::host::Configuration;
 using gpl::host::matches;
+using gpl::host::parse_lent_devices;
 using gpl::host::read_configuration;
 
 namespace {
@@ -95,7 +97,7 @@ TEST_CASE("an unknown key is an error that names the line and the nearest key") 
 }
 
 TEST_CASE("a key of a later version is refused as such") {
-  for (const std::string key : {"peers", "devices", "cpus", "memory", "hours"}) {
+  for (const std::string key : {"peers"}) {
     CAPTURE(key);
     CHECK(refusal_of(key + " = 1\n") ==
           gpl::Error{Code::unsupported, "gpl.toml:1: '" + key +
@@ -112,6 +114,74 @@ TEST_CASE("a wrong forward_env is refused") {
         "gpl.toml:1: 'forward_env' has 'B=1', which no variable's name can match");
   CHECK(refusal_of("forward_env = ['']\n").message ==
         "gpl.toml:1: 'forward_env' has '', which no variable's name can match");
+}
+
+TEST_CASE("what the machine lends is read") {
+  const File file(
+      "devices = ['cuda:0', 'rocm']\ncpus = 6\nmemory = '24Gi'\nhours = '20:00-08:00'\n"
+      "labels = {site = 'attic', rack = '7'}\n");
+  const auto read = read_configuration(file.path());
+  REQUIRE(read.ok());
+  gpl::host::Lending expected;
+  expected.devices = {"cuda:0", "rocm"};
+  expected.cpus = 6;
+  expected.memory_bytes = std::uint64_t{24} << 30;
+  expected.hours.times = {{20 * 60, 8 * 60}};
+  expected.labels = {{"rack", "7"}, {"site", "attic"}};
+  CHECK(read.value().lending == expected);
+}
+
+TEST_CASE("an empty list of devices lends none") {
+  const File file("devices = []\n");
+  const auto read = read_configuration(file.path());
+  REQUIRE(read.ok());
+  REQUIRE(read.value().lending.devices);
+  CHECK(read.value().lending.devices->empty());
+}
+
+TEST_CASE("wrong limits are refused") {
+  CHECK(refusal_of("devices = ['gpu0']\n").message ==
+        "gpl.toml:1: 'devices': 'gpu0' is no device: write ids or kinds such as cuda:0,rocm (kinds "
+        "are cuda, rocm, mps and xpu), or all, or none");
+  CHECK(refusal_of("devices = ['']\n").message.rfind("gpl.toml:1: 'devices': '' is no", 0) == 0);
+  CHECK(refusal_of("devices = 'all'\n").message ==
+        "gpl.toml:1: 'devices' must be a list of strings, but is a string; write [\"cuda:0\", "
+        "\"rocm\"], or [] for none");
+  CHECK(refusal_of("cpus = -1\n").message == "gpl.toml:1: 'cpus' is -1: from 0 on");
+  CHECK(refusal_of("cpus = 3000000000\n").message ==
+        "gpl.toml:1: 'cpus' is 3000000000: no machine has so many");
+  CHECK(refusal_of("memory = '24g'\n").message.rfind("gpl.toml:1: 'memory': '24g' is not", 0) == 0);
+  CHECK(refusal_of("memory = '0'\n").message ==
+        "gpl.toml:1: 'memory' is 0, which no job can run in");
+  CHECK(
+      refusal_of("\nhours = '20-8'\n").message ==
+      "gpl.toml:2: 'hours': '20-8' is not a list of hours: expected ':' and minutes, at column 3; "
+      "write 20:00-08:00, and several with commas between");
+  CHECK(refusal_of("labels = {'a=b' = 'c'}\n").message ==
+        "gpl.toml:1: 'labels' has the key 'a=b', which --label K=V cannot ask for");
+  CHECK(refusal_of("labels = {a = '" + std::string(4096, 'x') + "'}\n").code == Code::too_large);
+}
+
+TEST_CASE("devices are named by id or kind, each once") {
+  const auto words = [](const std::string& text) {
+    const auto devices = parse_lent_devices(text);
+    REQUIRE(devices.ok());
+    REQUIRE(devices.value());
+    return *devices.value();
+  };
+  CHECK(words("cuda:0, rocm,cuda:0,xpu:12") ==
+        std::vector<std::string>{"cuda:0", "rocm", "xpu:12"});
+  CHECK(words(" none ").empty());
+  const auto all = parse_lent_devices(" all ");
+  REQUIRE(all.ok());
+  CHECK(!all.value());
+  for (const std::string wrong : {"", "cuda:", "cuda:x", "cuda:00", "cuda:-1", "CUDA", "any", "0",
+                                  "cuda,", "cuda,all", "cuda:0:1", "cuda:12345"}) {
+    CAPTURE(wrong);
+    const auto devices = parse_lent_devices(wrong);
+    REQUIRE(!devices.ok());
+    CHECK(devices.error().code == Code::invalid);
+  }
 }
 
 TEST_CASE("a glob matches a whole name") {

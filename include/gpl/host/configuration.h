@@ -1,13 +1,32 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "gpl/core/lending_hours.h"
+#include "gpl/core/requirement.h"
 #include "gpl/core/result.h"
 
 namespace gpl::host {
+
+/// What the owner lets others have of this machine. What is not said is lent whole.
+struct Lending {
+  /// Ids ("cuda:0") and kinds ("rocm"). Nothing: all; empty: none.
+  std::optional<std::vector<std::string>> devices;
+  std::optional<int> cpus;                    ///< from 0
+  std::optional<std::uint64_t> memory_bytes;  ///< from 1
+  LendingHours hours;
+  std::vector<Label> labels;  ///< by key, which are unlike
+  friend bool operator==(const Lending&, const Lending&) = default;
+};
+
+/// All labels together: they travel with every report of the machine.
+inline constexpr std::size_t most_label_bytes = 4096;
 
 /// What gpl.toml(5) sets. A default-made one is that of a machine without the file.
 struct Configuration {
@@ -15,6 +34,7 @@ struct Configuration {
   std::vector<std::string> forward_env;
   /// Roots of Python environments that are looked at besides those found where they usually are.
   std::vector<std::string> environments;
+  Lending lending;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
@@ -22,6 +42,10 @@ struct Configuration {
 /// key that is unknown or wrong is an error with the file and, where there is one, the line. A key
 /// that a later version has is Code::unsupported.
 Result<Configuration> read_configuration(const std::filesystem::path& path);
+
+/// What follows --offer, and the configuration's `devices`: `all`, `none`, or ids and kinds of
+/// devices with commas between, as in Lending. Code::invalid for what can be no device's name.
+Result<std::optional<std::vector<std::string>>> parse_lent_devices(std::string_view text);
 
 /// Whether a glob matches the whole name: `*` is any run of characters, `?` any one byte, all else
 /// itself.

@@ -24,6 +24,8 @@ class Record {
   /// `get` as a decimal number; `otherwise` when it is none.
   std::int64_t number(std::string_view key, std::int64_t otherwise = 0) const;
   std::vector<std::string> all(std::string_view key) const;
+  /// In the order in which they were added.
+  const std::vector<std::pair<std::string, std::string>>& pairs() const { return pairs_; }
 
   std::string encode() const;
   /// Code::invalid for bytes that `encode` cannot have made.

@@ -18,4 +18,7 @@ struct User {
 /// of the environment, and at the least by number.
 User current_user();
 
+/// The name of a user by number, from /etc/passwd; "uid 1000" for who is not in there.
+std::string user_name(uid_t uid);
+
 }  // namespace gpl::host
