@@ -45,7 +45,9 @@ struct Led {
         clock(its_clock),
         leader(
             *member.replica, clock,
-            [this](const ClusterState&, Instant) { return std::exchange(rule_says, {}); },
+            [this](const ClusterState&, Instant) {
+              return Placements{std::exchange(rule_says, {})};
+            },
             CoordinatorOptions{},
             [this](PeerId to, const LeaderToWorker& message) {
               sent.push_back({to, message});

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "gpl/core/result.h"
+
+namespace gpl::peer {
+
+/// Starts `program keeper STATE_FOLDER` in a session of its own, as nobody's child: it outlives
+/// this process. Its stderr goes to STATE_FOLDER/keeper.log. Safe with other threads. Code::io.
+Status start_keeper(const std::string& program, const std::string& state_folder);
+
+}  // namespace gpl::peer
