@@ -5,7 +5,9 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # Assertions stay on in release: a programmer's error must not go on as wrong state.
-set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+# For size: most of gpl waits for others, and is to be carried about. What is busy is compiled for
+# speed (cmake/layers.cmake).
+set(CMAKE_CXX_FLAGS_RELEASE "-Os")
 
 add_compile_options(-ffunction-sections -fdata-sections -fno-plt)
 add_compile_options(

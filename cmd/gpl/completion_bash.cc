@@ -41,7 +41,7 @@ _gpl() {
 
 constexpr const char* after_first_word = R"(    return
   fi
-  if [[ ${COMP_WORDS[1]} == run ]]; then
+  if [[ ${COMP_WORDS[1]} == @(run|submit|exec) ]]; then
     for ((at = 2; at < COMP_CWORD; at++)); do
       [[ ${COMP_WORDS[at]} == -- ]] || continue
       _gpl_command_line $((at + 1))
@@ -83,6 +83,14 @@ std::string action(Takes takes) {
       return "_gpl_paths -f -X '!*.toml'; _gpl_paths -d";
     case Takes::kept_job:
       return "_gpl_offer -W \"last all $(gpl history --quiet 2>/dev/null)\"";
+    case Takes::job:
+      return "_gpl_offer -W \"last all $(gpl status --quiet 2>/dev/null)\"";
+    case Takes::job_and_command:
+      return "if ((COMP_CWORD == 2)); then _gpl_offer -W \"last $(gpl status --quiet "
+             "2>/dev/null)\"; "
+             "else _gpl_command_line 3; fi";
+    case Takes::peer_word:
+      return "_gpl_offer -W 'drain resume'";
     case Takes::shell:
       return "_gpl_offer -W 'bash zsh fish'";
     case Takes::log_folder:

@@ -64,6 +64,12 @@ std::string words_of(Takes takes) {
       return "(__fish_complete_suffix .toml)";
     case Takes::kept_job:
       return "last all (gpl history --quiet 2>/dev/null)";
+    case Takes::job:
+      return "last all (gpl status --quiet 2>/dev/null)";
+    case Takes::job_and_command:
+      return "last (gpl status --quiet 2>/dev/null)";
+    case Takes::peer_word:
+      return "drain resume";
     case Takes::shell:
       return "bash zsh fish";
     case Takes::log_folder:

@@ -19,7 +19,7 @@ Operand operand_of(const OptionRow& row) {
 std::vector<Command> existing(std::span<const Command> table) {
   std::vector<Command> found;
   for (const Command& command : table) {
-    if (command.run != nullptr) found.push_back(command);
+    if (command.options != nullptr) found.push_back(command);
   }
   return found;
 }

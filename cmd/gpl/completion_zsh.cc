@@ -11,6 +11,11 @@ _gpl_kept_jobs() {
   _describe 'job' jobs
 }
 
+_gpl_jobs() {
+  local -a jobs=(last all ${(f)"$(gpl status --quiet 2>/dev/null)"})
+  _describe 'job' jobs
+}
+
 _gpl() {
   local curcontext=$curcontext state line dashes
   local -A opt_args
@@ -79,6 +84,12 @@ std::vector<std::string> actions(Takes takes) {
       return {"*:job file:_files -g \"*.toml\""};
     case Takes::kept_job:
       return {"*:job:_gpl_kept_jobs"};
+    case Takes::job:
+      return {"*:job:_gpl_jobs"};
+    case Takes::job_and_command:
+      return {"1:job:_gpl_jobs", "*::command:_normal"};
+    case Takes::peer_word:
+      return {"1:what:(drain resume)"};
     case Takes::shell:
       return {"1:shell:(bash zsh fish)"};
     case Takes::log_folder:

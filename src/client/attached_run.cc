@@ -1,40 +1,13 @@
 #include "gpl/client/attached_run.h"
 
-#include <sys/wait.h>
-
 #include <cassert>
 #include <csignal>
-#include <cstring>
 #include <utility>
 
 #include "gpl/core/overloaded.h"
-#include "gpl/posix/error.h"
+#include "gpl/host/outcome.h"
 
 namespace gpl::client {
-namespace {
-
-Outcome outcome_of(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    return Signalled{WTERMSIG(wait_status), WCOREDUMP(wait_status) != 0};
-  }
-  return Exited{WEXITSTATUS(wait_status)};
-}
-
-FailedToStart failure_of(const std::string& program, const host::SpawnFailure& failure) {
-  std::string message = program + ": ";
-  if (failure.exit_status == 127) {
-    message += program.find('/') == std::string::npos ? "command not found on the job's PATH"
-                                                      : posix::errno_text(failure.errno_value);
-  } else if (failure.errno_value == ENOENT) {
-    message += "its interpreter (the #! line) or its loader does not exist";
-  } else {
-    message += "cannot be run: " + posix::errno_text(failure.errno_value);
-  }
-  return FailedToStart{failure.errno_value, failure.exit_status, std::move(message)};
-}
-
-}  // namespace
-
 AttachedRun::AttachedRun(host::Runner& runner, Options options)
     : runner_(runner), options_(std::move(options)) {}
 
@@ -83,7 +56,7 @@ void AttachedRun::on_event(const host::RunnerEvent& event, Instant now) {
                    if (options_.time_limit) limit_at_ = now + *options_.time_limit;
                  },
                  [&](const host::SpawnFailed& failed) {
-                   FailedToStart failure = failure_of(options_.program, failed.failure);
+                   FailedToStart failure = host::failure_of(options_.program, failed.failure);
                    words_.push_back({failure.message, true});
                    outcome_ = std::move(failure);
                    over_ = true;
@@ -91,7 +64,7 @@ void AttachedRun::on_event(const host::RunnerEvent& event, Instant now) {
                  [&](const host::FirstProcessEnded& ended) {
                    usage_ = ended;
                    limit_at_.reset();
-                   outcome_ = decided_ ? *decided_ : outcome_of(ended.wait_status);
+                   outcome_ = decided_ ? *decided_ : host::outcome_of(ended.wait_status);
                  },
                  [&](const host::AllGone& gone) {
                    if (!outcome_) outcome_ = decided_.value_or(Lost{"its first process vanished"});

@@ -11,6 +11,7 @@
 #include "gpl/host/device_probe.h"
 #include "gpl/host/host_facts.h"
 #include "gpl/host/machine.h"
+#include "gpl/host/python_choice.h"
 #include "gpl/host/python_env.h"
 #include "gpl/host/user.h"
 #include "gpl/posix/clock.h"
@@ -94,15 +95,7 @@ bool wait_for_signal(SignalWatch& signals, int& stopped_by) {
 host::PythonChoice python_of(const EmbeddedPlacement& placed) {
   if (!placed.placement.environment) return {};
   const PythonEnvironment& environment = placed.peer.environments[*placed.placement.environment];
-  host::PythonChoice choice;
-  choice.folder = environment.python.substr(0, environment.python.rfind('/'));
-  choice.root = environment.root;
-  if (::access((environment.root + "/pyvenv.cfg").c_str(), F_OK) == 0) {
-    choice.variable = "VIRTUAL_ENV";
-  } else if (::access((environment.root + "/conda-meta").c_str(), F_OK) == 0) {
-    choice.variable = "CONDA_PREFIX";
-  }
-  return choice;
+  return host::python_choice(environment);
 }
 
 PeerView view_of_this_machine(const Requirement& requirement,

@@ -147,6 +147,10 @@ Result<EmbeddedReport> run_embedded(const EmbeddedRequest& request, const Voice&
   if (!here.ok()) return std::move(here).error();
   Result<artifact::Selection> selection = select_files(request.spec, request.source, voice);
   if (!selection.ok()) return std::move(selection).error();
+  for (const DataWish& wish : request.data) {
+    Status added = add_data(selection.value(), wish.path, wish.name);
+    if (!added.ok()) return std::move(added).error();
+  }
   Result<host::SpoolFolder> spools = host::SpoolFolder::open(request.folders.state);
   if (!spools.ok()) return std::move(spools).error();
   sweep(spools.value());

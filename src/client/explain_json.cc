@@ -32,6 +32,7 @@ bool is_counted(ReasonCode code) {
     case ReasonCode::other_peer:
     case ReasonCode::label:
     case ReasonCode::unreachable:
+    case ReasonCode::closed:
     case ReasonCode::not_reported:
     case ReasonCode::gpu_unusable:
     case ReasonCode::gpu_sliced:
@@ -121,7 +122,15 @@ Json asked_json(const Requirement& asked) {
           {"labels", std::move(labels)}};
 }
 
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
+
+std::string requirement_json(const Requirement& requirement) {
+  return text_of(asked_json(requirement));
+}
 
 std::string explanation_json(const Explanation& explanation, const Requirement& requirement) {
   Json peers = Json::array();
@@ -132,7 +141,7 @@ std::string explanation_json(const Explanation& explanation, const Requirement& 
                      {"asked", asked_json(requirement)},
                      {"peers", std::move(peers)},
                      {"nearest", text_or_null(explanation.nearest)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(json);
 }
 
 }  // namespace gpl::client

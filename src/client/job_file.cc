@@ -13,9 +13,7 @@ using host::TomlTable;
 
 /// Keys that name options of `gpl run` which this version does not have.
 const std::vector<std::string>& later_keys() {
-  static const std::vector<std::string> keys = {"secret",   "data",     "retries",      "on_loss",
-                                                "priority", "after",    "array",        "each_line",
-                                                "nodes",    "launcher", "allow_pending"};
+  static const std::vector<std::string> keys = {"array", "each_line", "nodes", "launcher"};
   return keys;
 }
 
@@ -81,6 +79,46 @@ RequirementText read_requirement(TomlTable& table) {
   return text;
 }
 
+/// A key whose value has a form of its own.
+template <class T>
+std::optional<T> read_as(TomlTable& table, std::string_view key, const std::string& text,
+                         Result<T> (*parse)(std::string_view)) {
+  Result<T> value = parse(text);
+  if (value.ok()) return std::move(value).value();
+  table.refuse(key, value.error().code, std::string(key) + ": " + value.error().message);
+  return std::nullopt;
+}
+
+template <class T>
+std::vector<T> read_list_as(TomlTable& table, std::string_view key,
+                            Result<T> (*parse)(std::string_view)) {
+  std::vector<T> values;
+  for (const std::string& text : read_list(table, key)) {
+    if (std::optional<T> value = read_as(table, key, text, parse)) {
+      values.push_back(std::move(*value));
+    }
+  }
+  return values;
+}
+
+JobTerms read_terms(TomlTable& table) {
+  JobTerms terms;
+  if (const auto text = read_number(table, "retries")) {
+    terms.retries = read_as(table, "retries", *text, parse_retries);
+  }
+  if (const auto text = read_number(table, "priority")) {
+    terms.priority = read_as(table, "priority", *text, parse_priority);
+  }
+  if (const auto text = table.string("on_loss", "write \"wait\", \"retry\" or \"fail\"")) {
+    terms.on_loss = read_as(table, "on_loss", *text, parse_on_loss);
+  }
+  terms.after = read_list_as(table, "after", parse_after);
+  terms.secrets = read_list_as(table, "secret", parse_secret);
+  terms.data = read_list_as(table, "data", parse_data);
+  terms.allow_pending = table.boolean("allow_pending").value_or(false);
+  return terms;
+}
+
 }  // namespace
 
 Result<JobFile> parse_job_file(std::string_view text, const std::string& file_name) {
@@ -104,6 +142,7 @@ Result<JobFile> parse_job_file(std::string_view text, const std::string& file_na
   spec.pass_stdin = table.boolean("stdin").value_or(false);
   read_time_limit(table, spec);
   job.requirement = read_requirement(table);
+  job.terms = read_terms(table);
 
   if (Status status = table.finish(); !status.ok()) return status.error();
   if (Status status = validate(spec); !status.ok())

@@ -9,7 +9,7 @@
 
 #include "gpl/artifact/delivery.h"
 #include "gpl/artifact/glob.h"
-#include "gpl/client/temp_folder.h"
+#include "gpl/host/temp_folder.h"
 #include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 #include "gpl/posix/tree.h"
@@ -47,7 +47,7 @@ Status finish_killed(host::Spool& spool) {
         posix::wall_clock().since_epoch_ms - changed_ms(spool.folder(), ".") < minute_ms;
     return fresh ? success() : spool.remove();
   }
-  (void)TempFolder::remove(std::string(spec.value().get("temp_folder")));
+  (void)host::TempFolder::remove(std::string(spec.value().get("temp_folder")));
   if (!exists(spool.folder(), "work") && !exists(spool.folder(), "files")) return spool.remove();
   // It had come to an end, and only its exit could not be written: a full disk.
   if (!exists(spool.folder(), "work")) return success();

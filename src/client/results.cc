@@ -7,16 +7,14 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "file_words.h"
 #include "gpl/artifact/delivery.h"
 #include "gpl/artifact/made_files.h"
 #include "gpl/client/kept_files.h"
-#include "gpl/core/size.h"
 #include "gpl/posix/clock.h"
 
 namespace gpl::client {
 namespace {
-
-constexpr std::size_t max_named = 3;
 
 std::string describe(const Outcome& outcome) {
   if (const auto* exited = std::get_if<Exited>(&outcome)) {
@@ -28,38 +26,14 @@ std::string describe(const Outcome& outcome) {
   return std::string(name_of(outcome));
 }
 
-std::string count(std::size_t number, const char* kind) {
-  return std::to_string(number) + " " + kind + (number == 1 ? " file" : " files");
-}
-
 // "1 new and 2 changed files"
 std::string describe(const std::vector<artifact::Entry>& made, const Workplace& place) {
-  const auto was_staged = [&](const artifact::Entry& entry) {
+  return describe_made(made, [&](const artifact::Entry& entry) {
     return std::binary_search(place.staged.begin(), place.staged.end(), entry,
                               [](const artifact::Entry& one, const artifact::Entry& other) {
                                 return one.path < other.path;
                               });
-  };
-  const auto changed =
-      static_cast<std::size_t>(std::count_if(made.begin(), made.end(), was_staged));
-  const std::size_t fresh = made.size() - changed;
-  if (changed == 0) return count(fresh, "new");
-  if (fresh == 0) return count(changed, "changed");
-  return std::to_string(fresh) + " new and " + count(changed, "changed");
-}
-
-std::string name_some(const std::vector<artifact::Entry>& files) {
-  std::string names;
-  const std::size_t named = std::min(files.size(), max_named);
-  for (std::size_t i = 0; i < named; ++i) {
-    if (i > 0) names += ", ";
-    names += files[i].path;
-    if (files[i].type == artifact::EntryType::file) {
-      names += " " + format_file_size(files[i].size_bytes);
-    }
-  }
-  if (files.size() > named) names += ", and " + std::to_string(files.size() - named) + " more";
-  return names;
+  });
 }
 
 // Writes what --out names. What stays goes to `rest`.

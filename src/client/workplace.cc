@@ -47,6 +47,8 @@ std::string sentence(const artifact::Note& note) {
   return (left_out ? "not staged: " : "") + note.path + " " + note.reason;
 }
 
+}  // namespace
+
 void say_notes(const std::vector<artifact::Note>& notes, const Voice& voice) {
   const std::size_t shown = std::min(notes.size(), max_notes);
   for (std::size_t i = 0; i < shown; ++i) voice.say(sentence(notes[i]));
@@ -54,8 +56,6 @@ void say_notes(const std::vector<artifact::Note>& notes, const Voice& voice) {
     voice.say("and " + std::to_string(notes.size() - shown) + " more of the kind");
   }
 }
-
-}  // namespace
 
 Result<artifact::Selection> select_files(const JobSpec& spec, const std::string& source,
                                          const Voice& voice) {
@@ -91,7 +91,7 @@ Result<Workplace> make_workplace(host::SpoolFolder& spools, const JobSpec& spec,
   }
   say_notes(selection.notes, voice);
   // Last, so that the spec names it a moment later: what finds it when this process is killed.
-  Result<TempFolder> temp = TempFolder::make();
+  Result<host::TempFolder> temp = host::TempFolder::make();
   if (!temp.ok()) {
     (void)spool.value().remove();
     return std::move(temp).error();

@@ -118,14 +118,41 @@ TEST_CASE("an unknown key names its line and the nearest known one") {
 }
 
 TEST_CASE("an option of a later version is refused as such") {
-  for (const std::string key : {"secret", "data", "retries", "on_loss", "priority", "after",
-                                "array", "each_line", "nodes", "launcher"}) {
+  for (const std::string key : {"array", "each_line", "nodes", "launcher"}) {
     CAPTURE(key);
     CHECK(refusal_of(command + key + " = 1\n") ==
           gpl::Error{Code::unsupported, "job.toml:2: '" + key +
                                             "' comes with a later version of gpl: leave it out "
                                             "for now"});
   }
+}
+
+TEST_CASE("what a cluster is to do with a job is read") {
+  const auto job = parse_job_file(command + R"(retries = 2
+on_loss = "retry"
+priority = -3
+after = ["12", "13:any"]
+secret = ["TOKEN"]
+data = ["12:model.pt=m"]
+allow_pending = true
+)",
+                                  "job.toml");
+  REQUIRE(job.ok());
+  const gpl::client::JobTerms& terms = job.value().terms;
+  CHECK(terms.retries == 2);
+  CHECK(terms.on_loss == gpl::OnLoss::retry);
+  CHECK(terms.priority == -3);
+  CHECK(terms.after == std::vector<gpl::Dependency>{{gpl::JobId{12}, gpl::After::ok},
+                                                    {gpl::JobId{13}, gpl::After::any}});
+  CHECK(terms.secrets == std::vector<std::string>{"TOKEN"});
+  CHECK(terms.data == std::vector<gpl::client::DataWish>{{"12", "model.pt", "m"}});
+  CHECK(terms.allow_pending);
+}
+
+TEST_CASE("a wrong term names its line and what it may be") {
+  CHECK(refusal_of(command + "on_loss = 'restart'\n").message ==
+        "job.toml:2: on_loss: 'restart' is none of wait, retry and fail");
+  CHECK(refusal_of(command + "\nretries = -1\n").message.starts_with("job.toml:3: retries: '-1'"));
 }
 
 TEST_CASE("what a job needs is read as the options of these names") {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "gpl/client/data_files.h"
 #include "gpl/client/results.h"
 #include "gpl/client/voice.h"
 #include "gpl/core/job.h"
@@ -22,6 +24,7 @@ struct EmbeddedRequest {
   host::Configuration configuration;
   host::Folders folders;
   std::string source;          ///< the caller's current folder, absolute
+  std::vector<DataWish> data;  ///< of this machine
   bool stdout_closed = false;  ///< descriptor 1 was closed when this process began
   bool stdout_to_err = false;  ///< the command's stdout goes to this process's stderr
 };

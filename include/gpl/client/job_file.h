@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpl/client/job_terms.h"
 #include "gpl/core/job.h"
 #include "gpl/core/requirement_text.h"
 #include "gpl/core/result.h"
@@ -18,6 +19,7 @@ struct JobFile {
   std::vector<std::string> env_from_caller;
   /// What it asks of a peer; the options of the command line come on top (`merge`).
   RequirementText requirement;
+  JobTerms terms;
   friend bool operator==(const JobFile&, const JobFile&) = default;
 };
 
