@@ -32,6 +32,7 @@ def pytest_configure(config):
     # A shell starts what it puts in the background with these ignored, and no child could trap them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup
 
 
 def eventually(condition, seconds=5.0, what="the condition"):
@@ -190,6 +191,71 @@ def run(gpl, request):
         subprocess.run(["chmod", "-R", "u+rwX", base], stderr=subprocess.DEVNULL, check=False)
         # rm copes with paths that are longer than a system call takes.
         subprocess.run(["rm", "-rf", base], check=False)
+
+
+class Peer:
+    """`gpl worker` in a test's place: started, killed, restarted; its keeper outlives it."""
+
+    def __init__(self, place, *options):
+        self.place, self.options, self.process = place, options, None
+
+    def start(self, wait=True):
+        # To a file: a pipe that nobody reads would stop it.
+        self.log = self.place.base / "peer.log"
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.place.gpl, "worker", *self.options], env=self.place.env, cwd=self.place.base,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        if wait:
+            eventually(self.serves, 20, "that the peer serves")
+        return self
+
+    def serves(self):
+        assert self.process.poll() is None, self.log.read_text()
+        return "cluster" in self.log.read_text()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self):
+        self.kill()
+        self.log.write_text("")
+        return self.start(wait=False)
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(timeout=20)
+
+    def keeper(self):
+        """Its pid, or None."""
+        for process in alive():
+            if process.name == "gpl-keeper":
+                return process.pid
+        return None
+
+    def state(self):
+        [folder] = self.place.state.glob("gpl/*")
+        return folder
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.stop()
+        deadline = time.monotonic() + 10
+        while (pid := self.keeper()) and time.monotonic() < deadline:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+            time.sleep(0.02)
+            _reap()
+
+
+@pytest.fixture
+def peer(run):
+    """A peer that serves; `peer.place` is `run`."""
+    peer = Peer(run)
+    peer.start()
+    yield peer
+    peer.end()
 
 
 @pytest.fixture

@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+COMMANDS = {"run", "submit", "status", "explain", "wait", "logs", "attach", "cancel", "hold", "release", "exec",
+            "rerun", "get", "history", "worker", "coordinator", "peers", "leave", "doctor", "devices", "match",
+            "completion", "wal"}
 BASH_COMPLETION = pathlib.Path("/usr/share/bash-completion/bash_completion")
 
 
@@ -50,11 +53,12 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def test_bash_offers_the_commands(place):
     offered = offered_by_bash(place, "gpl", "")
-    assert {"run", "get", "history", "devices", "match", "completion", "wal", "--help", "--version"} == offered
+    assert COMMANDS | {"--help", "--version"} == offered
 
 
 def test_bash_offers_no_command_of_a_later_version(place):
-    assert offered_by_bash(place, "gpl", "sub") == set()
+    assert offered_by_bash(place, "gpl", "to") == set()
+    assert offered_by_bash(place, "gpl", "keep") == set()
 
 
 def test_bash_offers_the_options_of_run(place):
@@ -62,7 +66,7 @@ def test_bash_offers_the_options_of_run(place):
 
 
 def test_bash_offers_no_option_of_a_later_version(place):
-    assert offered_by_bash(place, "gpl", "run", "--re") == set()
+    assert offered_by_bash(place, "gpl", "run", "--arr") == set()
 
 
 def test_bash_offers_job_files_and_folders_to_run(place):
@@ -127,9 +131,10 @@ def test_fish_takes_the_script(gpl):
 
 
 @pytest.mark.parametrize("line, offered", [
-    ("gpl ", {"run", "get", "history", "devices", "match", "completion", "wal"}),
+    ("gpl ", COMMANDS),
     ("gpl run --st", {"--stdin", "--stage"}),
-    ("gpl run --re", set()),
+    ("gpl run --arr", set()),
+    ("gpl peers ", {"drain", "resume"}),
     ("gpl run --stage no", {"notes.txt"}),
     ("gpl get last --into ", {"folder/"}),
     ("gpl completion ", {"bash", "zsh", "fish"}),

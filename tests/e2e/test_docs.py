@@ -6,11 +6,13 @@ from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 RECIPES = sorted((ROOT / "scripts" / "recipes").iterdir())
-COMMANDS = ["run", "get", "history", "devices", "match", "completion", "wal"]
+COMMANDS = ["run", "submit", "status", "explain", "wait", "logs", "attach", "cancel", "hold", "release", "exec",
+            "rerun", "get", "history", "worker", "coordinator", "peers", "leave", "doctor", "devices", "match",
+            "completion", "wal"]
 
 # A terminal of 24 lines shows a page of help at once; run has more options than that.
 HELP_COLUMNS = 100
-HELP_LINES = {"run": 48}
+HELP_LINES = {"": 40, "run": 60, "submit": 52}
 HELP_LINES_OTHERWISE = 24
 
 
@@ -74,14 +76,14 @@ def test_the_man_page_has_every_option(run, command):
 
 def test_the_man_page_of_run_names_the_options_of_later_versions(run):
     later = refused_options(run)
-    assert len(later) > 10
+    assert len(later) > 3
     assert later <= set(re.findall(r"--[a-z-]+", man("gpl-run.1")))
     assert not later & options_in_help(run, "run")
 
 
 def test_the_job_file_page_has_every_key():
     source = (ROOT / "src" / "client" / "job_file.cc").read_text()
-    keys = set(re.findall(r'(?:read_(?:list|number)\(table|table\.\w+\()(?:, )?\s*"([a-z_]+)"', source))
+    keys = set(re.findall(r'(?:read_(?:list|number|list_as)\(table|table\.\w+\()(?:, )?\s*"([a-z_]+)"', source))
     assert {"command", "env", "time_limit", "no_stage", "out"} <= keys
     described = set(re.findall(r"^\*([a-z_]+)\* = ", man("gpl-job.5"), re.MULTILINE))
     assert described == keys
@@ -115,7 +117,9 @@ def test_help_fits_the_screen(run, command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_keys_are_documented(command):
-    source = {"run": "run_report.cc", "get": "get.cc", "history": "history.cc", "match": "match.cc"}.get(command)
+    source = {"run": "run_report.cc", "get": "get_report.cc", "history": "history.cc", "match": "match.cc",
+              "status": "status_json.cc", "rerun": "rerun.cc", "doctor": "doctor.cc", "wait": "wait.cc",
+              "submit": "submit.cc"}.get(command)
     if source is None:
         return
     keys = set(re.findall(r'\{"([a-z_]+)", ', (ROOT / "cmd" / "gpl" / source).read_text()))

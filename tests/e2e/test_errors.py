@@ -57,9 +57,7 @@ def test_what_is_unknown_is_told_with_the_nearest(run, words, near):
 
 
 @pytest.mark.parametrize("words", [
-    ["--secret", "K"], ["--data", "x"], ["--retries", "1"], ["--on-loss", "wait"],
-    ["--priority", "1"], ["--after", "1"], ["--array", "0-9"], ["--each-line", "f"],
-    ["--nodes", "2"], ["--launcher", "mpirun"], ["--allow-pending"],
+    ["--array", "0-9"], ["--each-line", "f"], ["--nodes", "2"], ["--launcher", "mpirun"],
 ])
 def test_options_of_a_later_version_are_refused_with_a_word(run, words):
     done = run("run", *words, "--", "touch", str(run.base / "ran"))
@@ -68,8 +66,17 @@ def test_options_of_a_later_version_are_refused_with_a_word(run, words):
     assert not (run.base / "ran").exists()
 
 
-@pytest.mark.parametrize("command", ["submit", "call", "status", "worker", "key",
-                                     "logs"])
+@pytest.mark.parametrize("words", [
+    ["--retries", "1"], ["--on-loss", "wait"], ["--priority", "1"], ["--after", "1"], ["--allow-pending"],
+])
+def test_options_that_need_a_cluster_are_refused_without_one(run, words):
+    done = run("run", *words, "--", "touch", str(run.base / "ran"))
+    assert done.returncode == 2
+    assert words[0] in said(done) and "gpl worker" in said(done)
+    assert not (run.base / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["call", "map", "key", "top", "data"])
 def test_commands_of_a_later_version_are_refused_with_a_word(run, command):
     done = run(command)
     assert done.returncode == 2
@@ -238,7 +245,7 @@ def test_help_fits_a_screen_and_begins_with_examples(run):
     done = run("run", "--help")
     assert done.returncode == 0 and done.stderr == b""
     text = lines(done.stdout)
-    assert len(text) < 48 and max(map(len, text)) <= 100
+    assert len(text) < 60 and max(map(len, text)) <= 100
     assert any(line.startswith("  gpl run -- ") for line in text[:6])
     for option in ("--out", "--env", "--stage", "--no-stage", "--stdin", "--time-limit", "--name",
                    "--json", "--quiet", "--local"):

@@ -8,8 +8,15 @@ import pytest
 from conftest import PATH, ROOT
 
 BUILD = ROOT / "build"
-PAGES = ["gpl.1", "gpl-run.1", "gpl-get.1", "gpl-history.1", "gpl-devices.1", "gpl-match.1", "gpl-completion.1", "gpl-wal.1", "gpl.toml.5",
-         "gpl-job.5", "gpl-wal.5", "gpl-architecture.7"]
+PAGES = [
+    "gpl-architecture.7", "gpl-attach.1", "gpl-cancel.1", "gpl-completion.1", "gpl-coordinator.1", "gpl-devices.1",
+    "gpl-doctor.1", "gpl-exec.1", "gpl-explain.1", "gpl-get.1", "gpl-history.1", "gpl-hold.1",
+    "gpl-job.5", "gpl-leave.1", "gpl-logs.1", "gpl-match.1", "gpl-peers.1", "gpl-protocol.7",
+    "gpl-release.1", "gpl-rerun.1", "gpl-run.1", "gpl-status.1", "gpl-submit.1", "gpl-wait.1",
+    "gpl-wal.1", "gpl-wal.5", "gpl-worker.1", "gpl.1", "gpl.toml.5",
+]
+SERVICES = ["lib/systemd/user/gpl-worker.service", "lib/systemd/system/gpl-worker.service",
+            "lib/sysusers.d/gpl.conf"]
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/gpl",
     "zsh": "share/zsh/site-functions/_gpl",
@@ -36,9 +43,16 @@ def test_the_installed_binary_works(prefix):
 
 
 def test_nothing_else_is_installed(prefix):
-    wanted = {pathlib.Path("bin/gpl"), *map(pathlib.Path, COMPLETIONS.values()),
+    wanted = {pathlib.Path("bin/gpl"), *map(pathlib.Path, COMPLETIONS.values()), *map(pathlib.Path, SERVICES),
               *(page_in(prefix, page).relative_to(prefix) for page in PAGES)}
     assert {path.relative_to(prefix) for path in prefix.rglob("*") if path.is_file()} == wanted
+
+
+@pytest.mark.parametrize("service", SERVICES[:2])
+def test_a_service_starts_the_installed_binary_and_leaves_jobs_to_the_keeper(prefix, service):
+    text = (prefix / service).read_text()
+    assert re.search(r"^ExecStart=/\S+/bin/gpl worker", text, re.MULTILINE)
+    assert "\nKillMode=process\n" in text
 
 
 @pytest.mark.parametrize("shell", COMPLETIONS)

@@ -89,7 +89,7 @@ def test_what_is_wrong_is_told_with_the_line_and_the_nearest_key(run, text, line
         assert word in said
 
 
-@pytest.mark.parametrize("key", ['array = "0-9"', "nodes = 2", 'after = "1"'])
+@pytest.mark.parametrize("key", ['array = "0-9"', "nodes = 2", 'launcher = "mpirun"'])
 def test_keys_of_a_later_version_are_refused_with_a_word(run, key):
     write(run, f'command = ["true"]\n{key}\n')
     done = run("run", "job.toml")
