@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gpl/client/shown_words.h"
+
 namespace gpl::cmd {
 
 /// Writes `text` to standard output. Returns an exit code: 0; 141 when the reader is gone, as for a
@@ -17,10 +19,7 @@ void complain(std::string_view words);
 /// A table for people: a header row and rows, columns two blanks apart, nothing cut.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
-/// `text` for a terminal: control characters and bytes that are no UTF-8 as `?`.
-std::string printable(std::string_view text);
-
-/// The words of a command as a person could type them into a shell.
-std::string shell_words(const std::vector<std::string>& argv);
+using client::printable;
+using client::shell_words;
 
 }  // namespace gpl::cmd

@@ -24,9 +24,7 @@ constexpr Duration look_again = milliseconds(200);
 
 /// What the keeper gave up of an attempt's output.
 static std::uint64_t left_out_bytes(const Parts& parts, const Fence& fence) {
-  const Result<posix::Fd> folder =
-      posix::open_folder(parts.attempts_folder() + "/" + std::to_string(fence.epoch) + "." +
-                         std::to_string(fence.attempt.value));
+  const Result<posix::Fd> folder = posix::open_folder(parts.attempt_folder(fence));
   if (!folder.ok()) return 0;
   const Result<host::SkippedOutput> skipped = host::read_skipped(folder.value().get());
   if (!skipped.ok()) return 0;
@@ -181,7 +179,7 @@ void ClientSession::ask(Question question, wire::FetchFile& asked) {
 void ClientSession::ask(Question question, wire::ForgetFiles& asked) {
   if (job_for(question, asked.job, true) == nullptr) return;
   parts_.results->forget(asked.job, asked.task, asked.paths,
-                         guarded([this, question](Status status) {
+                         guarded([this, question](const Status& status) {
                            if (!status.ok()) return refuse(question, status.error());
                            answer(question, wire::Done{});
                          }));

@@ -10,10 +10,6 @@ namespace {
 /// Of one client, beyond what the job has taken: the keeper holds it.
 constexpr std::uint64_t most_input_bytes = std::uint64_t{1024} * 1024;
 
-std::string attempt_name(const Fence& fence) {
-  return std::to_string(fence.epoch) + "." + std::to_string(fence.attempt.value);
-}
-
 }  // namespace
 
 void ClientSession::ask(Question question, wire::Follow& asked) {
@@ -29,9 +25,7 @@ void ClientSession::follow(Question question, wire::Follow follow) {
                           *parts_.attempts,
                           *parts_.news,
                           *parts_.watch,
-                          [folder = parts_.attempts_folder()](const Fence& fence) {
-                            return folder + "/" + attempt_name(fence);
-                          },
+                          [this](const Fence& fence) { return parts_.attempt_folder(fence); },
                           parts_.identity.name};
   const JobId job = follow.job;
   const bool attached = follow.attached && follow.live;

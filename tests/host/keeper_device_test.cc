@@ -57,7 +57,7 @@ TEST_CASE("a device that somebody else holds is waited for, and held for the att
   REQUIRE(holds.size() == 1);
   CHECK(holds.front().holder == "job 1");
   const gpl::posix::Fd go(
-      ::open((scene.attempt_path(1) + "/work/go").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+      ::open((scene.work_path(1) + "/go").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   CHECK(scene.outcome(1) == Outcome{Exited{0}});
   CHECK(scene.output(1) == "0\n");
   CHECK(eventually([&] { return ledger.value().holds({card()}).empty(); }));

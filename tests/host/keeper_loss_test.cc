@@ -114,7 +114,7 @@ TEST_CASE("of two attempts, a killed guard ends its own, daemons too, and the ot
   const std::size_t left = processes_with(scene.mark).size();
   CHECK(left < both);
   CHECK(left >= 3);  // the other's shell and its daemons
-  std::ofstream(scene.attempt_path(2) + "/work/go");
+  std::ofstream(scene.work_path(2) + "/go");
   CHECK(scene.outcome(2) == Outcome{Exited{8}});
   CHECK(processes_with(scene.mark).empty());
 }

@@ -210,7 +210,7 @@ TEST_CASE("on a full disk a followed job waits for space, and is not lost") {
     }
   }
   const gpl::posix::Fd go(
-      ::open((scene.attempt_path(1) + "/work/go").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+      ::open((scene.work_path(1) + "/go").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(go.valid());
   CHECK(scene.until([&] { return scene.count<from::KeeperNote>() == 1; }));
   CHECK_FALSE(scene.ended.contains(scene.fence(1)));

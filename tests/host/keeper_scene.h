@@ -62,6 +62,7 @@ class KeeperScene {
   std::map<gpl::Fence, bool> live;                ///< whether it has started
 
   const std::string& state() const { return options.state_folder; }
+  std::string work_path(std::uint64_t number) const { return attempt_path(number) + "/work"; }
   std::string attempt_path(std::uint64_t number) const {
     return state() + "/attempts/1." + std::to_string(number);
   }

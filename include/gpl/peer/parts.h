@@ -19,6 +19,7 @@
 #include "gpl/peer/output_watch.h"
 #include "gpl/peer/pool.h"
 #include "gpl/peer/results.h"
+#include "gpl/peer/staged_attempt.h"
 #include "gpl/peer/staging.h"
 #include "gpl/peer/tree_pins.h"
 
@@ -66,6 +67,9 @@ struct Parts {
   bool leaving = false;  ///< nothing new is taken
 
   std::string attempts_folder() const { return state_folder + "/attempts"; }
+  std::string attempt_folder(const Fence& attempt) const {
+    return attempts_folder() + "/" + StagedAttempt::name_of(attempt);
+  }
 };
 
 }  // namespace gpl::peer
