@@ -6,6 +6,7 @@ Operand operand_of(const OptionRow& row) {
   switch (row.kind) {
     case OptionRow::Kind::flag:
     case OptionRow::Kind::later_flag:
+    case OptionRow::Kind::optional_value:
       return Operand::none;
     case OptionRow::Kind::value:
     case OptionRow::Kind::list:

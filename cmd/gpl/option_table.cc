@@ -13,6 +13,8 @@ bool takes_value(const OptionRow& row) {
          row.kind == OptionRow::Kind::later;
 }
 
+bool may_take_value(const OptionRow& row) { return row.kind == OptionRow::Kind::optional_value; }
+
 bool is_later(const OptionRow& row) {
   return row.kind == OptionRow::Kind::later || row.kind == OptionRow::Kind::later_flag;
 }
@@ -33,6 +35,13 @@ void add_options(CLI::App& app, std::span<const OptionRow> table, ParsedOptions&
   for (const OptionRow& row : table) {
     const std::string name(row.name);
     const std::string flag = "--" + name;
+    if (may_take_value(row)) {
+      app.add_option_function<std::vector<std::string>>(
+             flag, [&parsed,
+                    name](const std::vector<std::string>& given) { parsed.values[name] = given; })
+          ->expected(0, 1);
+      continue;
+    }
     if (!takes_value(row)) {
       app.add_flag_callback(flag, [&parsed, name] { parsed.values[name]; });
       continue;
@@ -109,6 +118,7 @@ std::string describe_options(std::span<const OptionRow> table) {
   const auto left_of = [](const OptionRow& row) {
     std::string left = "--" + std::string(row.name);
     if (takes_value(row)) left += " " + std::string(row.value);
+    if (may_take_value(row)) left += "[=" + std::string(row.value) + "]";
     return left;
   };
   for (const OptionRow& row : table) {

@@ -14,9 +14,10 @@ namespace gpl::cmd {
 struct OptionRow {
   enum class Kind {
     flag,
-    value,  ///< the last one given counts
-    list,   ///< may be repeated
-    later,  ///< takes a value; named by the design, refused until a version has it
+    value,           ///< the last one given counts
+    list,            ///< may be repeated
+    optional_value,  ///< may be given without one: "" then
+    later,           ///< takes a value; named by the design, refused until a version has it
     later_flag,
   };
   std::string_view name;  ///< without the dashes

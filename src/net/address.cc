@@ -23,13 +23,11 @@ Error not_an_address(std::string_view text, std::string_view why) {
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || port == 0) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return port;
 }
 
-}  // namespace
-
-Result<PeerAddress> parse_peer_address(std::string_view text) {
+Result<PeerAddress> parse_address(std::string_view text, std::uint16_t lowest_port) {
   std::string_view host = text;
   std::string_view after;
   if (text.starts_with('[')) {
@@ -47,11 +45,19 @@ Result<PeerAddress> parse_peer_address(std::string_view text) {
   PeerAddress address{std::string(host), default_port};
   if (!after.empty()) {
     const std::optional<std::uint16_t> port = parse_port(after.substr(1));
-    if (!port) return not_an_address(text, "the port is not a number from 1 to 65535");
+    if (!port || *port < lowest_port)
+      return not_an_address(
+          text, "the port is not a number from " + std::to_string(lowest_port) + " to 65535");
     address.port = *port;
   }
   return address;
 }
+
+}  // namespace
+
+Result<PeerAddress> parse_peer_address(std::string_view text) { return parse_address(text, 1); }
+
+Result<PeerAddress> parse_listen_address(std::string_view text) { return parse_address(text, 0); }
 
 Result<std::vector<PeerAddress>> parse_peer_addresses(std::string_view text) {
   std::vector<PeerAddress> addresses;
@@ -64,6 +70,12 @@ Result<std::vector<PeerAddress>> parse_peer_addresses(std::string_view text) {
     if (more) text.remove_prefix(comma + 1);
   }
   return addresses;
+}
+
+std::string to_text(const PeerAddress& address) {
+  const bool v6 = address.host.find(':') != std::string::npos;
+  const std::string host = v6 ? "[" + address.host + "]" : address.host;
+  return host + ":" + std::to_string(address.port);
 }
 
 Result<std::vector<std::string>> resolve(const std::string& host) {

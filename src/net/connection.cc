@@ -13,6 +13,15 @@ Result<Connection> Connection::adopt(Loop& loop, posix::Fd socket, ConnectionOpt
   return Connection(std::move(state));
 }
 
+Result<Connection> Connection::adopt(Loop& loop, SecureSocket socket, ConnectionOptions options,
+                                     Told told) {
+  auto state =
+      std::make_shared<State>(loop.state_, std::move(socket.socket), options, std::move(told));
+  state->secure(std::move(socket.session.channel));
+  if (const Status started = state->start(); !started.ok()) return started.error();
+  return Connection(std::move(state));
+}
+
 Connection::Connection(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&& other) noexcept {

@@ -42,6 +42,11 @@ std::function<void()> Connection::State::weakly(F method) {
   };
 }
 
+void Connection::State::secure(auth::Channel channel) {
+  outgoing_.seal_with(std::move(channel.sealer));
+  opener_.emplace(std::move(channel.opener));
+}
+
 Status Connection::State::start() {
   const auto loop = loop_.lock();
   auto watch = loop->watch(socket_.get(), interest_, [weak = weak_from_this()](Ready ready) {
@@ -76,10 +81,7 @@ bool Connection::State::read() {
   const std::span<char> buffer = loop->read_buffer();
   const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count > 0) {
-    if (phase_ == Phase::open) {
-      reader_.feed(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
-      deliver();
-    }
+    if (phase_ == Phase::open) take({buffer.data(), static_cast<std::size_t>(count)});
     return true;
   }
   if (count == 0) {
@@ -92,21 +94,45 @@ bool Connection::State::read() {
   return false;
 }
 
+/// Bytes as they came.
+void Connection::State::take(std::string_view bytes) {
+  if (!opener_.has_value()) {
+    reader_.feed(bytes);
+    return deliver();
+  }
+  const auto loop = loop_.lock();
+  std::string& opened = loop->opened_buffer();
+  opened.clear();
+  if (Status status = opener_->open(bytes, opened); !status.ok()) {
+    forged_ = std::move(status).error();
+  }
+  reader_.feed(opened);
+  deliver();
+}
+
 void Connection::State::deliver() {
   while (phase_ == Phase::open && !paused_) {
     const auto payload = reader_.next();
     if (!payload.ok()) return end(CloseCause::bad_frame, payload.error().message);
-    if (!payload.value().has_value()) return;
+    if (!payload.value().has_value()) {
+      if (forged_) end(CloseCause::bad_frame, "reading: " + forged_->message);
+      return;
+    }
     told_.frame(*payload.value());
   }
   // The bytes that were fed are the loop's, for this read alone.
   if (phase_ == Phase::open) reader_.keep();
 }
 
+/// An end of the stream now cuts something short.
+bool Connection::State::within_message() const {
+  return reader_.within_frame() || (opener_.has_value() && opener_->within_record());
+}
+
 void Connection::State::ended_by_peer(std::string message) {
   switch (phase_) {
     case Phase::open:
-      if (!reader_.within_frame()) return end(CloseCause::peer, std::move(message));
+      if (!within_message()) return end(CloseCause::peer, std::move(message));
       return end(CloseCause::cut_short, message + ", in the middle of a frame");
     case Phase::writing_rest:
       return end(CloseCause::peer, std::move(message));
@@ -119,13 +145,13 @@ void Connection::State::ended_by_peer(std::string message) {
 
 void Connection::State::send(std::string payload) {
   if (!open()) return;
-  if (writer_.queued_bytes() > options_.queue_limit_bytes) {
+  if (outgoing_.queued_bytes() > options_.queue_limit_bytes) {
     return end(CloseCause::too_slow,
-               "the peer does not take what is sent: " + std::to_string(writer_.queued_bytes()) +
+               "the peer does not take what is sent: " + std::to_string(outgoing_.queued_bytes()) +
                    " bytes are waiting");
   }
-  writer_.add(std::move(payload));
-  if (!blocked_ && writer_.queued_bytes() >= std::min(eager_bytes, options_.queue_limit_bytes)) {
+  outgoing_.add(std::move(payload));
+  if (!blocked_ && outgoing_.queued_bytes() >= std::min(eager_bytes, options_.queue_limit_bytes)) {
     write();
   }
   ask_flush();
@@ -144,7 +170,7 @@ void Connection::State::flush() {
     update_interest();
     return read_rest();
   }
-  if (phase_ == Phase::writing_rest && writer_.queued_bytes() == 0) {
+  if (phase_ == Phase::writing_rest && outgoing_.queued_bytes() == 0) {
     phase_ = Phase::awaiting_peer;
     ::shutdown(socket_.get(), SHUT_WR);
   }
@@ -154,10 +180,10 @@ void Connection::State::flush() {
 
 /// Hands the system what it takes. Calls nothing back, so that `send` may use it.
 void Connection::State::write() {
-  while (writer_.queued_bytes() > 0) {
+  while (outgoing_.queued_bytes() > 0) {
     std::array<std::string_view, pieces_per_write> pieces;
     std::array<iovec, pieces_per_write> vectors;
-    const std::size_t count = writer_.gather(pieces);
+    const std::size_t count = outgoing_.gather(pieces);
     std::size_t offered = 0;
     for (std::size_t i = 0; i < count; ++i) {
       vectors[i] = {const_cast<char*>(pieces[i].data()), pieces[i].size()};
@@ -170,10 +196,10 @@ void Connection::State::write() {
     if (taken < 0 && errno == EINTR) continue;
     if (taken < 0 && errno != EAGAIN) {
       broken_ = errno;
-      writer_.clear();
+      outgoing_.clear();
       return;
     }
-    if (taken > 0) writer_.wrote(static_cast<std::size_t>(taken));
+    if (taken > 0) outgoing_.wrote(static_cast<std::size_t>(taken));
     blocked_ = taken < 0 || static_cast<std::size_t>(taken) < offered;
     if (blocked_) return;
   }
@@ -196,7 +222,7 @@ void Connection::State::read_rest() {
 }
 
 void Connection::State::tell_pressure() {
-  const std::size_t queued = writer_.queued_bytes();
+  const std::size_t queued = outgoing_.queued_bytes();
   const bool high =
       pressed_ ? queued > options_.low_water_bytes : queued > options_.high_water_bytes;
   if (high == pressed_ || phase_ != Phase::open) return;
@@ -244,7 +270,7 @@ void Connection::State::finish() {
 void Connection::State::farewell_over() {
   if (phase_ == Phase::awaiting_peer) return end(CloseCause::here, "closed");
   end(CloseCause::too_slow,
-      "the peer does not take what is sent: " + std::to_string(writer_.queued_bytes()) +
+      "the peer does not take what is sent: " + std::to_string(outgoing_.queued_bytes()) +
           " bytes were waiting when it was closed");
 }
 
@@ -255,7 +281,7 @@ void Connection::State::end(CloseCause cause, std::string message) {
   watch_.cancel();
   farewell_.cancel();
   socket_.reset();
-  writer_.clear();
+  outgoing_.clear();
   if (const auto loop = loop_.lock()) loop->at_end_of_turn(weakly(&State::tell_closed));
 }
 

@@ -9,6 +9,7 @@
 #include "gpl/net/watch.h"
 #include "gpl/wire/frame.h"
 #include "loop_state.h"
+#include "outgoing.h"
 
 namespace gpl::net {
 
@@ -18,6 +19,8 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
  public:
   State(std::weak_ptr<LoopState> loop, posix::Fd socket, ConnectionOptions options, Told told);
 
+  /// From now on all is sealed and opened.
+  void secure(auth::Channel channel);
   Status start();
   /// The handle is gone: nothing is told any more.
   void drop();
@@ -29,7 +32,7 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
   void end(CloseCause cause, std::string message);
 
   void set_frame_limit(std::size_t bytes) { reader_.set_limit(bytes); }
-  std::size_t queued_bytes() const { return writer_.queued_bytes(); }
+  std::size_t queued_bytes() const { return outgoing_.queued_bytes(); }
   bool open() const { return phase_ == Phase::open && !broken_.has_value(); }
   int descriptor() const { return socket_.get(); }
 
@@ -43,6 +46,8 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
 
   void ready(Ready ready);
   bool read();
+  void take(std::string_view bytes);
+  bool within_message() const;
   void deliver();
   void ended_by_peer(std::string message);
   void read_rest();
@@ -63,8 +68,10 @@ struct Connection::State : std::enable_shared_from_this<Connection::State> {
   Timer farewell_;
   ConnectionOptions options_;
   Told told_;
+  std::optional<auth::Opener> opener_;
+  std::optional<Error> forged_;  ///< what came before it is still told
   wire::FrameReader reader_;
-  wire::FrameWriter writer_;
+  Outgoing outgoing_;
   Phase phase_ = Phase::open;
   Interest interest_ = Interest::read;
   bool paused_ = false;

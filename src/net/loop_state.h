@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct LoopState : std::enable_shared_from_this<LoopState> {
 
   /// For one read, the same for all: what is kept of it must be copied.
   std::span<char> read_buffer();
+  /// Likewise, for what a channel's records hold of what was read.
+  std::string& opened_buffer() { return opened_buffer_; }
 
  private:
   struct Watched {
@@ -76,6 +79,7 @@ struct LoopState : std::enable_shared_from_this<LoopState> {
   std::vector<Task> turn_end_;
   std::vector<Task> writes_;
   std::unique_ptr<char[]> read_buffer_;
+  std::string opened_buffer_;
   bool in_turn_ = false;
 
   std::atomic<bool> stopping_ = false;

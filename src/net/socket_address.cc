@@ -44,6 +44,7 @@ Result<SocketAddress> tcp_address(const PeerAddress& peer) {
 }
 
 PeerAddress to_peer_address(const SocketAddress& address) {
+  if (address.storage.ss_family == AF_UNIX) return {"", 0};
   SocketAddress plain = address;
   sockaddr_in6 v6;
   std::memcpy(&v6, &address.storage, sizeof v6);
@@ -63,12 +64,6 @@ PeerAddress to_peer_address(const SocketAddress& address) {
     return PeerAddress{"", 0};
   }
   return PeerAddress{host, static_cast<std::uint16_t>(std::stoul(port))};
-}
-
-std::string to_text(const PeerAddress& address) {
-  const bool v6 = address.host.find(':') != std::string::npos;
-  const std::string host = v6 ? "[" + address.host + "]" : address.host;
-  return host + ":" + std::to_string(address.port);
 }
 
 }  // namespace gpl::net

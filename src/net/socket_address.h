@@ -23,9 +23,8 @@ struct SocketAddress {
 Result<SocketAddress> unix_address(const std::string& path);
 /// Requires a numeric host, and is Code::invalid for another. Asks no name server.
 Result<SocketAddress> tcp_address(const PeerAddress& address);
-/// The numeric address of a TCP socket; IPv4 as such also where it came through IPv6.
+/// The numeric address of a TCP socket; IPv4 as such also where it came through IPv6. Of a Unix
+/// socket: none.
 PeerAddress to_peer_address(const SocketAddress& address);
-/// "10.0.0.7:7457", "[fe80::1%eth0]:7457".
-std::string to_text(const PeerAddress& address);
 
 }  // namespace gpl::net

@@ -29,6 +29,22 @@ TEST_CASE("what is no address is refused with its text") {
   }
 }
 
+TEST_CASE("where to listen any free port may be meant, and where to dial none") {
+  CHECK(net::parse_listen_address("0.0.0.0:0").value() == PeerAddress{"0.0.0.0", 0});
+  CHECK(net::parse_listen_address("[::]:0").value() == PeerAddress{"::", 0});
+  CHECK(net::parse_listen_address("10.9.0.2").value() == PeerAddress{"10.9.0.2", 7457});
+  CHECK(net::parse_listen_address("lab2:8000").value() == PeerAddress{"lab2", 8000});
+  for (const char* text : {"", ":0", "lab2:-1", "lab2:65536", "lab2:"}) {
+    CAPTURE(text);
+    const Result<PeerAddress> address = net::parse_listen_address(text);
+    REQUIRE_FALSE(address.ok());
+    CHECK(address.error().message.find(text) != std::string::npos);
+  }
+  CHECK(net::parse_listen_address("lab2:x").error().message.find("from 0 to 65535") !=
+        std::string::npos);
+  CHECK(parse_peer_address("lab2:0").error().message.find("from 1 to 65535") != std::string::npos);
+}
+
 TEST_CASE("a list is separated by commas, and each part must be an address") {
   const auto addresses = net::parse_peer_addresses("lab1,lab2:99");
   REQUIRE(addresses.ok());

@@ -29,8 +29,9 @@ struct Noted {
   Noted(const Noted&) = delete;
   Noted& operator=(const Noted&) = delete;
 
-  void adopt(gpl::net::Loop& loop, gpl::posix::Fd socket,
-             gpl::net::ConnectionOptions options = {}) {
+  /// `socket` is a posix::Fd or a SecureSocket.
+  template <class Socket>
+  void adopt(gpl::net::Loop& loop, Socket socket, gpl::net::ConnectionOptions options = {}) {
     gpl::net::Connection::Told told;
     told.frame = [this](std::string_view payload) {
       frames.emplace_back(payload);

@@ -82,7 +82,9 @@ TEST_CASE("both ends of a TCP connection send at once and notice a peer that is 
   for (const int end : {dialed.value().get(), served.sockets[0].get()}) {
     CHECK(option_of(end, IPPROTO_TCP, TCP_NODELAY) == 1);
     CHECK(option_of(end, SOL_SOCKET, SO_KEEPALIVE) == 1);
-    CHECK(option_of(end, IPPROTO_TCP, TCP_KEEPIDLE) == 30);
+    CHECK(option_of(end, IPPROTO_TCP, TCP_KEEPIDLE) == 4);
+    CHECK(option_of(end, IPPROTO_TCP, TCP_KEEPINTVL) == 2);
+    CHECK(option_of(end, IPPROTO_TCP, TCP_USER_TIMEOUT) == 10'000);
   }
 }
 

@@ -22,8 +22,14 @@ struct PeerAddress {
 /// Code::invalid for what is no such address, with the reason.
 Result<PeerAddress> parse_peer_address(std::string_view text);
 
+/// The same for where to listen: port 0 is any that is free.
+Result<PeerAddress> parse_listen_address(std::string_view text);
+
 /// A comma-separated list of at least one address.
 Result<std::vector<PeerAddress>> parse_peer_addresses(std::string_view text);
+
+/// "10.0.0.7:7457", "[fe80::1%eth0]:7457".
+std::string to_text(const PeerAddress& address);
 
 /// The numeric addresses of a host, in the order of getaddrinfo(3), each once. Blocks for as long
 /// as the name servers take. Code::not_found with the resolver's reason.

@@ -9,6 +9,7 @@
 #include "gpl/core/result.h"
 #include "gpl/core/time.h"
 #include "gpl/net/loop.h"
+#include "gpl/net/secure_socket.h"
 #include "gpl/posix/fd.h"
 #include "gpl/wire/frame.h"
 
@@ -19,7 +20,7 @@ enum class CloseCause {
   here,       ///< closed on this side, all written and taken if `close_after_writing` said so
   peer,       ///< closed by the peer, between two frames
   cut_short,  ///< closed by the peer, in the middle of a frame
-  bad_frame,  ///< the peer sent what is no frame, or one over the limit
+  bad_frame,  ///< the peer sent what is no frame, or one over the limit, or a forged record
   too_slow,   ///< the peer read too little: `queue_limit_bytes`, or `farewell` passed
   failed,     ///< the system said no: reset, timed out, no memory
 };
@@ -63,6 +64,9 @@ class Connection {
 
   /// Takes a connected stream socket. Code::io when the system cannot watch it.
   static Result<Connection> adopt(Loop& loop, posix::Fd socket, ConnectionOptions options,
+                                  Told told);
+  /// The same over a channel: all bytes are sealed and opened, which is not seen otherwise.
+  static Result<Connection> adopt(Loop& loop, SecureSocket socket, ConnectionOptions options,
                                   Told told);
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
