@@ -38,16 +38,14 @@ Result<Index> change(State& state, const Configuration& to) {
   return index;
 }
 
-/// It answers, is past probing and snapshots, and has all that the log had when the heartbeat round
-/// before this one began: it is no more than two heartbeats behind.
+}  // namespace
+
 bool has_caught_up(const State& state, NodeId id) {
   const Progress* learner = state.follower(id);
   return learner != nullptr && learner->state() == Progress::State::replicate &&
          learner->last_heard() && learner->is_live(state.now, state.options.election_timeout) &&
          learner->match() >= state.lead.previous_round_last;
 }
-
-}  // namespace
 
 Status may_propose(const State& state) {
   if (state.role != Role::leader) {

@@ -5,6 +5,7 @@
 #include "election.h"
 #include "following.h"
 #include "handover.h"
+#include "learner_copy.h"
 #include "membership.h"
 #include "replication.h"
 #include "snapshot_transfer.h"
@@ -146,6 +147,16 @@ Status Node::transfer(Moment now, NodeId to) {
   return success();
 }
 
+void Node::reached(Moment now, NodeId id) {
+  State& state = *state_;
+  advance_clock(state, now);
+  if (state.role == Role::leader) {
+    if (Progress* follower = state.follower(id)) ask_again(state, *follower);
+  } else if (state.role != Role::follower) {
+    state.ballot.ask_at = state.now;
+  }
+}
+
 void Node::snapshot_saved(const SnapshotMark& mark) { compact(*state_, mark); }
 
 void Node::snapshot_piece(Moment now, const SnapshotRead& read, std::string data,
@@ -209,6 +220,13 @@ Index Node::match_of(NodeId id) const {
 std::optional<Moment> Node::heard_from(NodeId id) const {
   const Progress* follower = std::as_const(*state_).follower(id);
   return follower == nullptr ? std::nullopt : follower->last_heard();
+}
+bool Node::has_caught_up(NodeId id) const {
+  return state_->role == Role::leader && raft::has_caught_up(*state_, id);
+}
+bool Node::is_kept_twice() const { return raft::is_kept_twice(*state_); }
+bool Node::configuration_is_committed() const {
+  return state_->log.configuration_index() <= state_->commit;
 }
 std::optional<Moment> Node::confirmed_at() const { return raft::confirmed_at(*state_); }
 bool Node::sends_snapshot() const { return raft::sends_snapshot(*state_); }

@@ -5,6 +5,7 @@
 
 #include "election.h"
 #include "handover.h"
+#include "learner_copy.h"
 #include "membership.h"
 #include "snapshot_transfer.h"
 
@@ -106,6 +107,7 @@ void on_accepted(State& state, Progress& follower, Index match) {
   if (follower.state() == Progress::State::snapshot && state.log.term_at(match)) {
     follower.end_snapshot();
   }
+  await_if_caught_up(state, follower, more);
   if (more) advance_commit(state);
 }
 
@@ -140,12 +142,21 @@ void replicate(State& state) {
   for (Progress& follower : state.lead.followers) feed(state, follower);
 }
 
+void ask_again(State& state, Progress& follower) {
+  if (follower.state() == Progress::State::snapshot) {
+    resume_snapshot(state, follower);
+  } else {
+    follower.fall_back();
+  }
+}
+
 void tick_leader(State& state) {
   if (!has_quorum(state)) {
     become_follower(state, state.hard.term, NodeId{});
     return;
   }
   tick_transfer(state);
+  give_up_awaited(state);
   if (state.now < state.lead.heartbeat_at) return;
   state.lead.heartbeat_at = state.now + state.options.heartbeat;
   state.lead.previous_round_last = std::exchange(state.lead.round_last, state.log.last_index());
@@ -163,7 +174,7 @@ void send_heartbeats(State& state) {
 }
 
 void advance_commit(State& state) {
-  const Index index = majority_match(state);
+  const Index index = awaited_match(state, majority_match(state));
   if (index <= state.commit) return;
   // Section 5.4.2 of the paper: an older term's entries commit with one of this term, never alone.
   const bool is_own_term = state.log.term_at(index) == state.hard.term;

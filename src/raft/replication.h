@@ -10,6 +10,9 @@ void become_leader(State& state);
 Index append_own(State& state, EntryKind kind, std::string data);
 /// Sends every follower what it may be sent now.
 void replicate(State& state);
+/// What was on its way to the follower is lost, and it can be reached: it is asked with the next
+/// output.
+void ask_again(State& state, Progress& follower);
 /// What is due at a leader: heartbeats, repetitions, and whether it may still lead.
 void tick_leader(State& state);
 /// A new round: an Append without entries to everyone.

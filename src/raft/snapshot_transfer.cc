@@ -54,6 +54,10 @@ void repeat_snapshot(State& state, Progress& follower) {
   }
 }
 
+void resume_snapshot(State& state, Progress& follower) {
+  if (!follower.sending().reading) read_piece(state, follower);
+}
+
 void on_snapshot_piece(State& state, const SnapshotRead& read, std::string data,
                        std::uint64_t total_bytes) {
   if (state.role != Role::leader) return;

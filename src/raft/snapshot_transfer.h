@@ -8,6 +8,8 @@ namespace gpl::raft {
 void begin_snapshot(State& state, Progress& follower);
 /// A piece or its answer may have been lost. Requires a follower in State::snapshot.
 void repeat_snapshot(State& state, Progress& follower);
+/// The piece on its way, or its answer, is lost. The same requirement.
+void resume_snapshot(State& state, Progress& follower);
 void on_snapshot_piece(State& state, const SnapshotRead& read, std::string data,
                        std::uint64_t total_bytes);
 void on_install_snapshot_reply(State& state, NodeId from, const InstallSnapshotReply& reply);

@@ -10,7 +10,7 @@
 namespace gpl::raft {
 
 /// Who has a say, and who only follows. Both sorted, without a node in common. Learners never
-/// count.
+/// count; a lone voter awaits one all the same while it keeps up.
 struct Configuration {
   std::vector<NodeId> voters;
   std::vector<NodeId> learners;

@@ -84,6 +84,8 @@ class Node {
   /// given up after an election timeout. Code::busy when not the leader, Code::invalid for no
   /// voter.
   Status transfer(Moment now, NodeId to);
+  /// This node can be reached anew; what was on its way there is lost. It is asked at once.
+  void reached(Moment now, NodeId id);
   /// The state machine at `mark` is on disk as the newest snapshot: the log may be cut up to it,
   /// but for what followers are about to need.
   void snapshot_saved(const SnapshotMark& mark);
@@ -121,6 +123,14 @@ class Node {
   /// led before that moment. A lone voter: the moment of the last event. Nothing: none answered yet
   /// in this term, or not the leader.
   std::optional<Moment> confirmed_at() const;
+  /// Leader: the follower answers, is past probing and snapshots, and has all that the log had when
+  /// the heartbeat round before this one began.
+  bool has_caught_up(NodeId id) const;
+  /// Leader that is the only voter: a learner that answers has all that is committed, and nothing
+  /// more is committed without it while it keeps up.
+  bool is_kept_twice() const;
+  /// The newest configuration in the log is committed: the next change may begin.
+  bool configuration_is_committed() const;
   /// Leader: a follower that answers is being sent a snapshot.
   bool sends_snapshot() const;
   /// Of an entry in the log or the one before the first. Nothing: not there.

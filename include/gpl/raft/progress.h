@@ -64,6 +64,14 @@ class Progress {
   /// What was sent is taken for lost.
   void fall_back();
 
+  /// Of a learner, at the only voter: nothing is committed before it has it too.
+  bool is_awaited() const { return awaited_since_.has_value(); }
+  /// It is awaited from now on; if it was before: it has told of something new, or had all.
+  void await(Moment now) { awaited_since_ = now; }
+  void await_no_more() { awaited_since_.reset(); }
+  /// So long it is awaited, and has told of nothing new. Requires is_awaited().
+  Duration awaited_for(Moment now) const { return now - *awaited_since_; }
+
   void begin_snapshot(SnapshotMark mark, Moment now);
   /// Only in State::snapshot.
   SnapshotSending& sending() { return *sending_; }
@@ -83,6 +91,7 @@ class Progress {
   bool asked_ = false;          ///< in probe: sent, not answered
   std::deque<Index> inflight_;  ///< the last index of each Append with entries not yet acknowledged
   std::optional<SnapshotSending> sending_;
+  std::optional<Moment> awaited_since_;
 };
 
 }  // namespace gpl::raft
