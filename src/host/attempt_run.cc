@@ -25,19 +25,20 @@ constexpr Duration closing_again = milliseconds(50);
 }  // namespace
 
 AttemptRun::AttemptRun(AttemptSite& site, to_worker::Start order, AttemptFolder folder,
-                       KeptOutput output)
+                       KeptOutput output, std::string temp_folder)
     : site_(site),
       order_(std::move(order)),
       folder_(std::move(folder)),
       output_(std::move(output)),
-      runner_(&site.family) {}
+      runner_(&site.family),
+      temp_folder_(std::move(temp_folder)) {}
 
 AttemptRun::~AttemptRun() {
   execs_.clear();
   for (std::size_t i = 0; i < pipes_.size(); ++i) forget_pipe(i);
   forget_input();
   if (link_ >= 0) site_.readiness.forget(link_);
-  site_.removal.remove_temp_folder(temp_folder_);
+  if (has_temp_folder_) site_.removal.remove_temp_folder(temp_folder_);
 }
 
 void AttemptRun::prepare(std::vector<wire::Secret> secrets, bool followed) {
@@ -152,12 +153,10 @@ void AttemptRun::place(Moment now) {
 }
 
 void AttemptRun::launch(Moment, std::vector<posix::Fd> device_locks) {
-  // Written down first, so that it is found when this process is killed.
-  const std::string planned = TempFolder::plan();
-  (void)folder_.write_trace({planned, std::nullopt, 0});
-  Result<TempFolder> temp = TempFolder::make_at(planned);
+  Result<TempFolder> temp = TempFolder::make_at(temp_folder_);
   if (!temp.ok()) return finish(FailedToStart{0, 125, temp.error().message});
   temp_folder_ = temp.value().release();
+  has_temp_folder_ = true;
   Result<Command> command =
       command_of(order_, site_.offer, site_.options, secrets_, temp_folder_, folder_.work_path());
   secrets_.clear();

@@ -35,7 +35,9 @@ struct AttemptSite {
 /// taken to the end. What it has to say is in `take_news` and `take_outcome`, after each `step`.
 class AttemptRun {
  public:
-  AttemptRun(AttemptSite& site, to_worker::Start order, AttemptFolder folder, KeptOutput output);
+  /// `temp_folder` is written down with the order, and is yet to be made.
+  AttemptRun(AttemptSite& site, to_worker::Start order, AttemptFolder folder, KeptOutput output,
+             std::string temp_folder);
   AttemptRun(const AttemptRun&) = delete;
   ~AttemptRun();
 
@@ -62,7 +64,6 @@ class AttemptRun {
   bool preparing() const { return phase_ == Phase::preparing; }
   /// Of the first process; 0 when there is none yet.
   std::int32_t pid() const { return pid_; }
-  const std::string& temp_folder() const { return temp_folder_; }
   /// Whether it has begun since this was asked last.
   bool take_started() { return std::exchange(started_news_, false); }
   /// Once, when no process of it is left and its output has been taken.
@@ -96,10 +97,11 @@ class AttemptRun {
   KeptOutput output_;
   AttemptInput input_;
   GuardRunner runner_;
+  std::string temp_folder_;
+  bool has_temp_folder_ = false;
   Phase phase_ = Phase::preparing;
   std::vector<wire::Secret> secrets_;
   Command command_;
-  std::string temp_folder_;
   int link_ = -1;  ///< descriptors as they are watched
   std::array<int, 2> pipes_ = {-1, -1};
   int input_pipe_ = -1;

@@ -14,6 +14,9 @@ namespace {
 
 constexpr int low_priority = 10;
 
+/// Whether it is gone now; a folder in which there is something stays.
+bool remove_empty(const std::string& path) { return ::rmdir(path.c_str()) == 0; }
+
 }  // namespace
 
 void BackgroundRemoval::remove_temp_folder(std::string path) {
@@ -21,6 +24,7 @@ void BackgroundRemoval::remove_temp_folder(std::string path) {
 }
 
 void BackgroundRemoval::step() {
+  std::erase_if(temp_folders_, [](const std::string& path) { return remove_empty(path); });
   if ((trees_.empty() && temp_folders_.empty()) || family_.has(at_work_)) return;
   const pid_t pid = ::fork();
   if (pid == 0) remove_all();

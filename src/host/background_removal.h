@@ -9,7 +9,8 @@
 
 namespace gpl::host {
 
-/// Removes trees in a forked process, one after the other, since a large one takes its time.
+/// Removes trees in a forked process, one after the other, since a large one takes its time. What
+/// is empty goes at once.
 class BackgroundRemoval {
  public:
   explicit BackgroundRemoval(GuardFamily& family) : family_(family) {}

@@ -86,6 +86,23 @@ void read_labels(TomlTable& table, Lending& lending) {
             [](const Label& a, const Label& b) { return a.key < b.key; });
 }
 
+void read_meeting(TomlTable& table, Meeting& meeting) {
+  if (auto peers = table.strings("peers", "write [\"lab1\", \"10.0.0.7:7457\"]"))
+    meeting.peers = std::move(*peers);
+  for (const std::string& peer : meeting.peers) {
+    if (trimmed(peer).empty() ||
+        peer.find_first_of(std::string_view(", \0", 3)) != std::string::npos)
+      table.refuse("peers", Code::invalid,
+                   "'peers' has " + in_quotes(peer) + ": write HOST or HOST:PORT, one a word");
+  }
+  if (auto listen = table.string("listen", "write \"10.0.0.7:7457\"")) {
+    if (trimmed(*listen).empty())
+      table.refuse("listen", Code::invalid, "'listen' is empty: write ADDR:PORT");
+    meeting.listen = std::move(*listen);
+  }
+  if (const auto mdns = table.boolean("mdns", "write true or false")) meeting.mdns = *mdns;
+}
+
 }  // namespace
 
 Result<std::optional<std::vector<std::string>>> parse_lent_devices(std::string_view text) {
@@ -115,7 +132,6 @@ Result<Configuration> read_configuration(const std::filesystem::path& path) {
   TomlTable& table = parsed.value();
 
   Configuration configuration;
-  table.refuse_later({"peers"});
   if (auto globs = table.strings("forward_env", "write [\"NAME\", \"PREFIX_*\"]"))
     configuration.forward_env = std::move(*globs);
   for (const std::string& glob : configuration.forward_env) {
@@ -130,6 +146,7 @@ Result<Configuration> read_configuration(const std::filesystem::path& path) {
   read_amounts(table, configuration.lending);
   read_hours(table, configuration.lending);
   read_labels(table, configuration.lending);
+  read_meeting(table, configuration.meeting);
   if (Status status = table.finish(); !status.ok()) return status.error();
   return configuration;
 }

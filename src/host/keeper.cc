@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t max_small_bytes = 4096;
 // A guard without its keeper has killed long before; what is left then the kernel does not let go.
 constexpr Duration inherited_patience = seconds(30);
+// Long enough for what ends at once; a person sees no difference.
+constexpr Duration tell_begun_after = milliseconds(2);
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
@@ -83,6 +85,8 @@ Result<posix::Fd> take_signals_over() {
 Result<KeeperBeginning> begin(const std::string& state_folder, int lock) {
   Result<AttemptFolders> folders = AttemptFolders::open(state_folder);
   if (!folders.ok()) return std::move(folders).error();
+  Result<KeeperJournal> journal = KeeperJournal::open(folders.value().descriptor());
+  if (!journal.ok()) return std::move(journal).error();
   Result<posix::Fd> signals = take_signals_over();
   if (!signals.ok()) return std::move(signals).error();
   Result<Readiness> readiness = Readiness::open();
@@ -94,6 +98,7 @@ Result<KeeperBeginning> begin(const std::string& state_folder, int lock) {
   const std::string before = exchange_instance(lock, instance);
   const bool restarted = !before.empty() && !before.starts_with(boot + " ");
   return KeeperBeginning{std::move(folders).value(),
+                         std::move(journal).value(),
                          std::move(socket).value(),
                          std::move(readiness).value(),
                          std::move(signals).value(),
@@ -167,8 +172,16 @@ void Keeper::step() {
   tell_listed();
   keep_again();
   tell_growth();
-  removal_.step();
   if (peer_) peer_->flush();
+  tidy();
+}
+
+/// What nobody waits for.
+void Keeper::tidy() {
+  removal_.step();
+  if (!attempts_.empty()) return;
+  beginning_.folders.make_ahead();
+  beginning_.journal.tidy();
 }
 
 void Keeper::take_signals() {
@@ -180,11 +193,10 @@ void Keeper::take_signals() {
 
 void Keeper::step_attempts() {
   const Moment now{posix::boot_clock().since_epoch_ms};
-  std::vector<Fence> started;
   std::vector<std::pair<Fence, Outcome>> ended = std::exchange(failed_, {});
   for (auto& [fence, run] : attempts_) {
     run->step(now);
-    if (run->take_started()) started.push_back(fence);
+    if (run->take_started()) begun_[fence] = {posix::wall_clock(), now + tell_begun_after};
     for (const wire::KeeperToPeer& news : run->take_news()) tell(news);
     if (std::optional<Outcome> outcome = run->take_outcome()) {
       ended.emplace_back(fence, std::move(*outcome));
@@ -194,12 +206,10 @@ void Keeper::step_attempts() {
       tell(wire::from_keeper::InputTaken{fence, taken});
     }
   }
-  for (const Fence& fence : started) {
-    feed([&](Worker& worker, const Clocks& clocks) { worker.started(clocks, fence); });
-  }
-  for (auto& [fence, outcome] : ended) {
-    feed_end(fence, std::move(outcome));
-  }
+  for (const auto& [fence, outcome] : ended)
+    if (const auto begun = begun_.find(fence); begun != begun_.end()) begun->second.tell_at = now;
+  feed_starts(now);
+  feed_ends(std::move(ended));
 }
 
 /// A guard that outlives its keeper ends its attempt, and has the folder locked until then.
@@ -217,9 +227,7 @@ void Keeper::step_inherited() {
                                      "ended: the kernel does not let them go"});
     }
   }
-  for (auto& [fence, outcome] : ended) {
-    feed_end(fence, std::move(outcome));
-  }
+  feed_ends(std::move(ended));
 }
 
 void Keeper::tell_growth() {
@@ -250,6 +258,7 @@ int Keeper::timeout_ms() const {
   if (!inherited_.empty()) wake = std::min(wake, now + look_again);
   if (!failed_.empty()) wake = now;
   if (keep_again_at_) wake = std::min(wake, *keep_again_at_);
+  for (const auto& [fence, begun] : begun_) wake = std::min(wake, begun.tell_at);
   constexpr std::int64_t longest_ms = 60'000;
   return static_cast<int>(std::clamp<std::int64_t>((wake - now).count_ms, 0, longest_ms));
 }

@@ -9,6 +9,7 @@ namespace gpl::host {
 namespace {
 
 constexpr std::size_t most_execs = 64;
+constexpr std::size_t most_prepared_ahead = 1024;
 
 }  // namespace
 
@@ -52,6 +53,7 @@ void Keeper::step_links() {
 void Keeper::hang_up() {
   peer_.reset();
   watched_.clear();
+  prepared_ahead_.clear();
   for (auto& [fence, run] : attempts_) run->drop_execs();
 }
 
@@ -125,7 +127,11 @@ void Keeper::take(const wire::to_keeper::OfferChanged& changed) {
 }
 
 void Keeper::take(const wire::to_keeper::Prepared& prepared) {
-  if (AttemptRun* run = find(prepared.attempt)) run->prepare(prepared.secrets, prepared.followed);
+  if (AttemptRun* run = find(prepared.attempt)) {
+    run->prepare(prepared.secrets, prepared.followed);
+  } else if (prepared_ahead_.size() < most_prepared_ahead) {
+    prepared_ahead_.insert_or_assign(prepared.attempt, prepared);
+  }
 }
 
 void Keeper::take(const wire::to_keeper::NotPrepared& refused) {

@@ -16,6 +16,7 @@
 #include "gpl/host/attempt_folder.h"
 #include "gpl/host/guard_family.h"
 #include "gpl/host/keeper.h"
+#include "gpl/host/keeper_journal.h"
 #include "keeper_link.h"
 #include "readiness.h"
 
@@ -24,6 +25,7 @@ namespace gpl::host {
 /// What a keeper that begins finds and is.
 struct KeeperBeginning {
   AttemptFolders folders;
+  KeeperJournal journal;  ///< in them
   KeeperSocket socket;
   Readiness readiness;
   posix::Fd signals;        ///< a signalfd for SIGCHLD and SIGTERM
@@ -72,20 +74,23 @@ class Keeper {
   void step_inherited();
   void tell_growth();
   void remove_leftovers();
+  void tidy();
   int timeout_ms() const;
   bool is_over() const;
 
   // The worker (keeper_worker.cc).
   void restore(RestoredWorker& restored, const Fence& fence);
+  void restore_ended(RestoredWorker& restored, const KeeperJournal::Exit& exit);
   RestoredWorker restore();
   void feed(const std::function<void(Worker&, const Clocks&)>& event);
-  void feed_end(const Fence& fence, Outcome outcome);
+  void feed_ends(std::vector<std::pair<Fence, Outcome>> ended);
+  void feed_starts(Moment now);
   void perform(WorkerOutput output);
   void start(to_worker::Start order);
   Result<std::unique_ptr<AttemptRun>> make_run(const to_worker::Start& order);
   void end(const EndProcesses& order);
-  void keep(const EndedAttempt& ended);
-  Status write_exit(const EndedAttempt& ended);
+  void keep(const std::vector<EndedAttempt>& ended);
+  Status write_exits(const std::vector<EndedAttempt>& ended);
   void settle(const EndedAttempt& ended);
   void keep_again();
   void forget(const Fence& fence);
@@ -129,6 +134,12 @@ class Keeper {
   std::map<Fence, std::unique_ptr<AttemptRun>> attempts_;
   std::map<Fence, Inherited> inherited_;
   std::map<Fence, Kept> kept_;
+  /// Have begun, which is not told at once: of most short ones only that they ended.
+  struct Begun {
+    Instant at;
+    Moment tell_at;
+  };
+  std::map<Fence, Begun> begun_;
   std::map<Fence, EndedAttempt> unkept_;  ///< whose exit could not be written yet
   std::optional<Moment> keep_again_at_;
   /// Never began, for want of a folder; told as its own event.
@@ -140,6 +151,8 @@ class Keeper {
   std::unique_ptr<KeeperLink> newcomer_;  ///< has yet to say hello
   std::map<Fence, Watched> watched_;
   std::map<Fence, std::uint64_t> input_told_;
+  /// Told before the attempts they are about have begun.
+  std::map<Fence, wire::to_keeper::Prepared> prepared_ahead_;
   bool listed_ = false;  ///< to this peer
   bool retiring_ = false;
   bool ending_ = false;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace {
 constexpr std::size_t chunk_bytes = 64 * 1024;
 constexpr Duration retry_every = milliseconds(200);
 
-Result<posix::Fd> make_file(int folder, const char* name) {
-  posix::Fd file(::openat(folder, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+Result<posix::Fd> open_file(int folder, const char* name, int how) {
+  posix::Fd file(::openat(folder, name, O_RDWR | how | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) {
     return posix::io_error(std::string("cannot make the file '") + name + "' of an attempt");
   }
@@ -36,9 +37,9 @@ Result<KeptOutput> KeptOutput::make(int attempt_folder, std::uint64_t cap_bytes)
   assert(cap_bytes >= chunk_bytes);
   KeptOutput output;
   output.cap_bytes_ = cap_bytes;
-  Result<posix::Fd> out = make_file(attempt_folder, "stdout");
+  Result<posix::Fd> out = open_file(attempt_folder, "stdout", O_CREAT | O_TRUNC);
   if (!out.ok()) return std::move(out).error();
-  Result<posix::Fd> err = make_file(attempt_folder, "stderr");
+  Result<posix::Fd> err = open_file(attempt_folder, "stderr", O_CREAT | O_TRUNC);
   if (!err.ok()) return std::move(err).error();
   Result<posix::Fd> skipped = make_skipped(attempt_folder);
   if (!skipped.ok()) return std::move(skipped).error();
@@ -46,6 +47,45 @@ Result<KeptOutput> KeptOutput::make(int attempt_folder, std::uint64_t cap_bytes)
   output.of(Stream::err).file = std::move(err).value();
   output.skipped_file_ = std::move(skipped).value();
   return output;
+}
+
+Result<KeptOutput> KeptOutput::go_on(int folder, std::uint64_t cap_bytes) {
+  assert(cap_bytes >= chunk_bytes);
+  KeptOutput output;
+  output.cap_bytes_ = cap_bytes;
+  Result<SkippedOutput> skipped = read_skipped(folder);
+  if (!skipped.ok()) return std::move(skipped).error();
+  output.skipped_ = skipped.value();
+  Result<posix::Fd> record = open_file(folder, "skipped", O_CREAT);
+  if (!record.ok()) return std::move(record).error();
+  output.skipped_file_ = std::move(record).value();
+  if (Status said = write_skipped(output.skipped_file_.get(), output.skipped_); !said.ok())
+    return std::move(said).error();
+  for (const Stream stream : streams) {
+    Kept& kept = output.of(stream);
+    Result<posix::Fd> file =
+        open_file(folder, stream == Stream::out ? "stdout" : "stderr", O_CREAT);
+    if (!file.ok()) return std::move(file).error();
+    kept.file = std::move(file).value();
+    struct stat found;
+    if (::fstat(kept.file.get(), &found) != 0) return posix::io_error("cannot look at an output");
+    kept.written = std::max(static_cast<std::uint64_t>(found.st_size), output.hole(stream).to);
+  }
+  output.find_heads();
+  return output;
+}
+
+/// Of what is there already: where the heads ended is not kept, only that they are half the cap.
+void KeptOutput::find_heads() {
+  const bool any_hole = !hole(Stream::out).empty() || !hole(Stream::err).empty();
+  head_whole_ = any_hole || written() >= cap_bytes_ / 2;
+  if (!head_whole_) return;
+  std::uint64_t left = cap_bytes_ / 2;
+  for (const Stream stream : streams) {
+    const std::uint64_t head = hole(stream).empty() ? of(stream).written : hole(stream).from;
+    of(stream).head_end = std::min(head, left);
+    left -= of(stream).head_end;
+  }
 }
 
 void KeptOutput::attach(posix::Fd out, posix::Fd err) {
@@ -87,6 +127,32 @@ void KeptOutput::retry(Moment now) {
     const std::string pending = std::exchange(of(stream).pending, {});
     if (!pending.empty()) take(stream, pending, now);
   }
+}
+
+std::size_t KeptOutput::put(Stream stream, std::string_view bytes, Moment now) {
+  const std::size_t all = bytes.size();
+  if (retry_at_ && now < *retry_at_) return 0;
+  retry_at_.reset();
+  while (!bytes.empty() && !retry_at_) {
+    const std::size_t most = std::min<std::uint64_t>(room(), bytes.size());
+    if (most == 0) break;
+    take(stream, bytes.substr(0, most), now);
+    const std::string untaken = std::exchange(of(stream).pending, {});
+    bytes.remove_prefix(most - untaken.size());
+  }
+  return all - bytes.size();
+}
+
+void KeptOutput::pass_over(Stream stream, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  // What comes after it is no head any more.
+  if (!std::exchange(head_whole_, true)) {
+    for (const Stream each : streams) of(each).head_end = of(each).written;
+  }
+  const std::uint64_t from = tail_begin(stream);
+  const std::uint64_t to = of(stream).written;
+  lose(stream, bytes);
+  if (from < to) (void)punch(of(stream), from, to);
 }
 
 bool KeptOutput::finish(Moment now, bool give_up) {

@@ -196,11 +196,18 @@ std::vector<Finding> check_set_up(const Folders& folders, bool peer_answers) {
   findings.push_back(check_configuration(folders.configuration + "/gpl.toml"));
   findings.push_back(check_key(folders.configuration + "/cluster.key"));
   findings.push_back(check_state_folder(folders.state));
-  findings.push_back(
-      {Level::ok, "peer",
-       peer_answers ? "one answers on this machine"
-                    : "none answers on this machine: gpl run runs jobs by itself; to queue them, "
-                      "and for gpl submit, start gpl worker"});
+  std::string peer = "one answers on this machine";
+  if (!peer_answers && ::access((folders.configuration + "/cluster.key").c_str(), F_OK) == 0) {
+    peer =
+        "none answers on this machine: gpl run asks the cluster of its key for another one; to "
+        "make "
+        "this machine a peer of it: gpl worker --join";
+  } else if (!peer_answers) {
+    peer =
+        "none answers on this machine: gpl run runs jobs by itself; to queue them, and for gpl "
+        "submit, start gpl worker";
+  }
+  findings.push_back({Level::ok, "peer", peer});
   return findings;
 }
 

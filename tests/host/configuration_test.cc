@@ -96,14 +96,33 @@ TEST_CASE("an unknown key is an error that names the line and the nearest key") 
                    "gpl.toml:3: unknown key 'forwad_env'; did you mean 'forward_env'?"});
 }
 
-TEST_CASE("a key of a later version is refused as such") {
-  for (const std::string key : {"peers"}) {
-    CAPTURE(key);
-    CHECK(refusal_of(key + " = 1\n") ==
-          gpl::Error{Code::unsupported, "gpl.toml:1: '" + key +
-                                            "' comes with a later version of gpl: leave it out "
-                                            "for now"});
-  }
+TEST_CASE("how the cluster is found is read") {
+  const File file("peers = ['lab1', '[fe80::1%eth0]:7000']\nlisten = '[::]:7457'\nmdns = false\n");
+  const auto read = read_configuration(file.path());
+  REQUIRE(read.ok());
+  CHECK(read.value().meeting ==
+        gpl::host::Meeting{{"lab1", "[fe80::1%eth0]:7000"}, "[::]:7457", false});
+}
+
+TEST_CASE("a machine looks on the local network unless told otherwise") {
+  const File file("peers = []\n");
+  const auto read = read_configuration(file.path());
+  REQUIRE(read.ok());
+  CHECK(read.value().meeting == gpl::host::Meeting{{}, "", true});
+}
+
+TEST_CASE("what names no peer and no address is refused") {
+  CHECK(
+      refusal_of("\npeers = ['lab1', '']\n") ==
+      gpl::Error{Code::invalid, "gpl.toml:2: 'peers' has '': write HOST or HOST:PORT, one a word"});
+  CHECK(refusal_of("peers = ['lab1,lab2']\n").message ==
+        "gpl.toml:1: 'peers' has 'lab1,lab2': write HOST or HOST:PORT, one a word");
+  CHECK(refusal_of("peers = 'lab1'\n").message ==
+        "gpl.toml:1: 'peers' must be a list of strings, but is a string; write [\"lab1\", "
+        "\"10.0.0.7:7457\"]");
+  CHECK(refusal_of("listen = ' '\n").message == "gpl.toml:1: 'listen' is empty: write ADDR:PORT");
+  CHECK(refusal_of("mdns = 'no'\n").message ==
+        "gpl.toml:1: 'mdns' must be true or false, but is a string; write true or false");
 }
 
 TEST_CASE("a wrong forward_env is refused") {

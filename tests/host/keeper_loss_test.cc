@@ -84,8 +84,7 @@ TEST_CASE("an outcome outlives two keepers, and is not told again once it was ac
     CHECK(scene.outcome(1) == Outcome{Exited{9}});
   }
   scene.order(to_worker::Acknowledge{scene.fence(1)});
-  REQUIRE(scene.until(
-      [&] { return ::access((scene.attempt_path(1) + "/acknowledged").c_str(), F_OK) == 0; }));
+  REQUIRE(scene.until([&] { return scene.acknowledged(1); }));
   scene.kill_keeper();
   scene.start_keeper();
   scene.ended.clear();

@@ -21,6 +21,7 @@
 
 #include "gpl/core/overloaded.h"
 #include "gpl/host/keeper.h"
+#include "gpl/host/keeper_journal.h"
 #include "gpl/host/skipped_output.h"
 #include "gpl/host/socket_path.h"
 #include "gpl/posix/fd.h"
@@ -200,6 +201,20 @@ class KeeperScene {
     const auto bytes = gpl::posix::read_file_at(AT_FDCWD, attempt_path(number) + "/" + stream,
                                                 std::size_t{1} << 30);
     return bytes.ok() ? bytes.value() : "";
+  }
+  /// What the keeper has written down of how it ended.
+  std::optional<gpl::host::KeeperJournal::Exit> kept(std::uint64_t number) const {
+    const std::string path = state() + "/attempts";
+    const gpl::posix::Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto content = gpl::host::KeeperJournal::read(folder.get());
+    if (!content.ok()) return std::nullopt;
+    const auto found = content.value().exits.find(fence(number));
+    if (found == content.value().exits.end()) return std::nullopt;
+    return found->second;
+  }
+  bool acknowledged(std::uint64_t number) const {
+    const auto exit = kept(number);
+    return exit && exit->acknowledged;
   }
   gpl::host::SkippedOutput skipped(std::uint64_t number) const {
     const gpl::posix::Fd folder(

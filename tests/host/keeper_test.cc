@@ -111,8 +111,7 @@ TEST_CASE("a peer that comes back finds what runs and what has ended meanwhile")
   REQUIRE(scene.runs(2));
   const std::string instance = scene.keeper_hello.instance;
   scene.disconnect();
-  REQUIRE(
-      eventually([&] { return ::access((scene.attempt_path(1) + "/exit").c_str(), F_OK) == 0; }));
+  REQUIRE(eventually([&] { return scene.kept(1).has_value(); }));
   scene.ended.clear();
   scene.connect();
   CHECK(scene.keeper_hello.instance == instance);
@@ -122,8 +121,7 @@ TEST_CASE("a peer that comes back finds what runs and what has ended meanwhile")
   CHECK(scene.runs(2));
   CHECK(scene.live.at(scene.fence(2)));
   scene.order(to_worker::Acknowledge{scene.fence(1)});
-  REQUIRE(eventually(
-      [&] { return ::access((scene.attempt_path(1) + "/acknowledged").c_str(), F_OK) == 0; }));
+  REQUIRE(eventually([&] { return scene.acknowledged(1); }));
   scene.ended.clear();
   scene.connect();
   CHECK(scene.until([&] { return scene.find<from::Ended>(scene.fence(1)) != nullptr; }));

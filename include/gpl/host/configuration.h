@@ -28,6 +28,15 @@ struct Lending {
 /// All labels together: they travel with every report of the machine.
 inline constexpr std::size_t most_label_bytes = 4096;
 
+/// How this machine finds its cluster, and is found. Addresses are as the owner wrote them: net
+/// reads them.
+struct Meeting {
+  std::vector<std::string> peers;  ///< HOST:PORT of some of the cluster
+  std::string listen;              ///< ADDR:PORT; empty: not said
+  bool mdns = true;                ///< look on the local network, and be seen there
+  friend bool operator==(const Meeting&, const Meeting&) = default;
+};
+
 /// What gpl.toml(5) sets. A default-made one is that of a machine without the file.
 struct Configuration {
   /// Globs of the caller's environment variables that every job gets, see `matches`.
@@ -35,6 +44,7 @@ struct Configuration {
   /// Roots of Python environments that are looked at besides those found where they usually are.
   std::vector<std::string> environments;
   Lending lending;
+  Meeting meeting;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 

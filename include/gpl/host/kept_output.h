@@ -27,6 +27,10 @@ class KeptOutput {
   /// Makes the files in the attempt's open folder. Requires a cap of at least 64 KiB.
   static Result<KeptOutput> make(int attempt_folder, std::uint64_t cap_bytes);
 
+  /// Goes on with what is in the folder, or makes it: for a copy of an attempt's output, which
+  /// comes by `put` and `pass_over`.
+  static Result<KeptOutput> go_on(int folder, std::uint64_t cap_bytes);
+
   /// The ends to read, which are made non-blocking.
   void attach(posix::Fd out, posix::Fd err);
 
@@ -42,6 +46,12 @@ class KeptOutput {
   /// When `retry` is due, because the disk is full.
   std::optional<Moment> wake_at() const { return retry_at_; }
   void retry(Moment now);
+
+  /// Takes as much as there is room for, and returns how much: what it did not take is to be put
+  /// again when `wake_at` is due, or when a follower has been given more, or is gone.
+  std::size_t put(Stream stream, std::string_view bytes, Moment now);
+  /// The stream's next bytes are nowhere: they had been skipped before they came here.
+  void pass_over(Stream stream, std::uint64_t bytes);
 
   /// The job has ended: reads what its pipes hold, whatever the cap. Returns false while the disk
   /// is too full for what somebody follows; with `give_up` that is skipped.
@@ -69,6 +79,7 @@ class KeptOutput {
   Stretch& hole(Stream stream) { return skipped_.of[index(stream)]; }
   const Stretch& hole(Stream stream) const { return skipped_.of[index(stream)]; }
 
+  void find_heads();
   std::uint64_t written() const;
   std::uint64_t stored() const;
   std::uint64_t tail_begin(Stream stream) const;
