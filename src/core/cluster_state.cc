@@ -1,4 +1,5 @@
 #include "gpl/core/cluster_state.h"
+#include "gpl/core/hex.h"
 
 #include <algorithm>
 #include <cassert>
@@ -231,6 +232,7 @@ PeerView ClusterState::view_of(PeerId id) const {
   assert(peer != nullptr);
   const PeerLoad& load = state_->index.load_of(id);
   PeerView view = gpl::view_of(peer->offer);
+  view.id = hex(id.value);
   view.reported_at = peer->reported_at;
   view.unreachable_since = peer->down_at;
   view.cpus_held = as_int(load.cpus);

@@ -15,7 +15,7 @@ namespace {
 
 void judge_name(const Requirement& requirement, const PeerView& peer,
                 std::vector<Reason>& reasons) {
-  if (requirement.on.empty() || requirement.on == peer.name) return;
+  if (requirement.on.empty() || is_meant(requirement.on, peer)) return;
   Reason reason;
   reason.code = ReasonCode::other_peer;
   reason.subject = "on";

@@ -27,9 +27,10 @@ Allocation allocation_of(const Requirement& asked, const Placement& placement,
 
 void Scheduler::restart() { *this = Scheduler(); }
 
-Scheduler::Pass Scheduler::pass(const ClusterState& state, Instant now, std::size_t checks) {
+Scheduler::Pass Scheduler::pass(const ClusterState& state, Instant now, std::size_t checks,
+                                const std::set<PeerId>& away) {
   assert(checks > 0);
-  PassAtWork work(state, now, checks);
+  PassAtWork work(state, now, checks, away);
   if (!next_) begin_round(state);
   Pass pass;
   pass.complete = go_on(state, work);

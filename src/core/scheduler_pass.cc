@@ -31,8 +31,8 @@ PassAtWork::Look PassAtWork::look_at(const QueuePlace& place) {
     if (!may_look()) return Look::out_of_checks;
     ++looked_;
     task = std::max(task, waiting->first);
-    const auto room =
-        search_.best(wish, [&](std::size_t number) { return lets(wish, number, job); });
+    const auto room = search_.best(wish, job.submitter.peer,
+                                   [&](std::size_t number) { return lets(wish, number, job); });
     if (!room) return Look::stuck;
     put(job, task, *room, *wish.seen[*room].allocation);
     --left;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gpl/core/cluster_state.h"
@@ -20,8 +21,9 @@ class PassAtWork {
   /// Jobs that are passed over without a check count little, but count.
   static constexpr std::size_t jobs_per_check = 16;
 
-  PassAtWork(const ClusterState& state, Instant now, std::size_t checks)
-      : state_(&state), now_(now), most_checks_(checks), search_(state, now) {}
+  PassAtWork(const ClusterState& state, Instant now, std::size_t checks,
+             const std::set<PeerId>& away)
+      : state_(&state), now_(now), most_checks_(checks), search_(state, now, away) {}
 
   bool has_room() const { return search_.has_free_cpu(); }
   enum class Look {

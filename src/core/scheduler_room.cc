@@ -33,11 +33,12 @@ void Room::take(JobId job, const Allocation& allocation) {
   ++changes_;
 }
 
-std::vector<Room> open_rooms(const ClusterState& state) {
+std::vector<Room> open_rooms(const ClusterState& state, const std::set<PeerId>& away) {
   std::vector<Room> rooms;
   for (const PeerId id : state.peers()) {
     const PeerRecord& peer = *state.find_peer(id);
-    if (!peer.down_at && peer.offer.closed.empty()) rooms.emplace_back(state, id);
+    if (!peer.down_at && peer.offer.closed.empty() && !away.contains(id))
+      rooms.emplace_back(state, id);
   }
   return rooms;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Room {
 };
 
 /// The peers that are up and open, by id.
-std::vector<Room> open_rooms(const ClusterState& state);
+std::vector<Room> open_rooms(const ClusterState& state, const std::set<PeerId>& away);
 bool has_free_cpu(const std::vector<Room>& rooms);
 
 // What an attempt has of a peer, in the peer's view. `let_go` takes back the latest `hold`.

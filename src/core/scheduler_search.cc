@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "gpl/core/overloaded.h"
@@ -66,7 +67,8 @@ void Search::look(Wish& wish, std::size_t number) {
   seen.rank = rank_of(room, room.view(), *seen.allocation);
 }
 
-std::optional<std::size_t> Search::best(Wish& wish, const std::function<bool(std::size_t)>& lets) {
+std::optional<std::size_t> Search::best(Wish& wish, PeerId home,
+                                        const std::function<bool(std::size_t)>& lets) {
   std::vector<std::size_t> fitting;
   if (!wish.fits_nowhere) {
     for (std::size_t room = 0; room < rooms_.size(); ++room) {
@@ -75,8 +77,13 @@ std::optional<std::size_t> Search::best(Wish& wish, const std::function<bool(std
     }
   }
   wish.fits_nowhere = fitting.empty();  // rooms only become smaller
+  const auto order = [&](std::size_t room) {
+    const auto& [memory, capability, unwanted, cpus, memory_left, devices, peer] =
+        wish.seen[room].rank;
+    return std::tuple(memory, capability, unwanted, cpus, peer != home, memory_left, devices, peer);
+  };
   std::sort(fitting.begin(), fitting.end(),
-            [&](std::size_t a, std::size_t b) { return wish.seen[a].rank < wish.seen[b].rank; });
+            [&](std::size_t a, std::size_t b) { return order(a) < order(b); });
   const auto found = std::find_if(fitting.begin(), fitting.end(), lets);
   if (found == fitting.end()) return std::nullopt;
   return *found;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gpl/core/allocation.h"
@@ -38,7 +39,8 @@ struct Wish {
 /// called. What is placed counts from then on. Must not outlive a change of the state.
 class Search {
  public:
-  Search(const ClusterState& state, Instant now) : now_(now), rooms_(open_rooms(state)) {}
+  Search(const ClusterState& state, Instant now, const std::set<PeerId>& away)
+      : now_(now), rooms_(open_rooms(state, away)) {}
 
   std::vector<Room>& rooms() { return rooms_; }
   const std::vector<Room>& rooms() const { return rooms_; }
@@ -51,7 +53,11 @@ class Search {
   Wish& wish_for(const Requirement& requirement);
   /// The number of the best room that fits and that `lets` (it is asked of the best first, with the
   /// number of the room), or nothing.
-  std::optional<std::size_t> best(Wish& wish, const std::function<bool(std::size_t)>& lets);
+  ///
+  /// Of peers on which as many processors and devices are left, `home` comes first: its files are
+  /// there, and nothing has to come from elsewhere.
+  std::optional<std::size_t> best(Wish& wish, PeerId home,
+                                  const std::function<bool(std::size_t)>& lets);
 
  private:
   void look(Wish& wish, std::size_t room);

@@ -33,8 +33,13 @@ std::uint64_t most_placings(const JobDescription& description) {
 /// A job that is being submitted, and those whose turn is before its own.
 class Newcomer {
  public:
-  Newcomer(const ClusterState& state, const JobDescription& description, Instant now)
-      : state_(state), description_(description), now_(now), search_(state, now) {}
+  Newcomer(const ClusterState& state, const JobDescription& description, Instant now,
+           const std::set<PeerId>& away, PeerId home)
+      : state_(state),
+        description_(description),
+        home_(home),
+        now_(now),
+        search_(state, now, away) {}
 
   std::vector<command::Placing> place();
 
@@ -45,6 +50,7 @@ class Newcomer {
 
   const ClusterState& state_;
   const JobDescription& description_;
+  PeerId home_;
   Instant now_;
   Search search_;
   std::vector<QueuePlace> in_front_;
@@ -64,8 +70,9 @@ std::vector<command::Placing> Newcomer::place() {
   TaskId task = tasks_of(description_.shape).first;
   for (std::uint64_t left = most_placings(description_); left > 0; --left, ++task.value) {
     if (!placings_.empty() && search_.checks() >= most_checks) break;
-    const auto room = search_.best(
-        wish, [&](std::size_t number) { return lets(number, *wish.seen[number].allocation); });
+    const auto room = search_.best(wish, home_, [&](std::size_t number) {
+      return lets(number, *wish.seen[number].allocation);
+    });
     if (!room) break;
     const Allocation& allocation = *wish.seen[*room].allocation;
     placings_.push_back({{task, task}, search_.rooms()[*room].peer(), allocation});
@@ -106,9 +113,10 @@ bool Newcomer::lets_now(const QueuePlace& job, const Requirement& asked, const F
 }  // namespace
 
 std::vector<command::Placing> place_at_submit(const ClusterState& state,
-                                              const JobDescription& description, Instant now) {
+                                              const JobDescription& description, Instant now,
+                                              const std::set<PeerId>& away, PeerId home) {
   if (!may_start(state, description)) return {};
-  return Newcomer(state, description, now).place();
+  return Newcomer(state, description, now, away, home).place();
 }
 
 }  // namespace gpl

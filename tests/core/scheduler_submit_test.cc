@@ -23,6 +23,32 @@ TEST_CASE("a job that is submitted to an idle cluster starts on the peer that fi
   CHECK(scene.where(id) == Names{"lab2"});
 }
 
+TEST_CASE("of peers that serve alike the one that takes the submit gets the job") {
+  Scene scene({machine(4), machine(4), machine(4)});
+  for (const PeerId home : {PeerId{1}, PeerId{2}, PeerId{3}}) {
+    const auto placed = place_at_submit(scene.state, for_cpus(2), scene.now(), {}, home);
+    REQUIRE(placed.size() == 1);
+    CHECK(placed.front().peer == home);
+  }
+  // But not where more would be left over there.
+  Scene unlike({machine(8), machine(4)});
+  CHECK(place_at_submit(unlike.state, for_cpus(2), unlike.now(), {}, PeerId{1}).front().peer ==
+        PeerId{2});
+}
+
+TEST_CASE("a peer whose link is gone gets nothing, though the state has it up") {
+  Scene scene({machine(4), machine(2)});
+  const std::set<PeerId> away{PeerId{2}};
+  CHECK(place_at_submit(scene.state, for_cpus(2), scene.now(), away).front().peer == PeerId{1});
+  CHECK(place_at_submit(scene.state, for_cpus(2), scene.now(), {PeerId{1}, PeerId{2}}).empty());
+  const JobId job = scene.submit(for_cpus(2), {});
+  Scheduler scheduler;
+  const auto pass = scheduler.pass(scene.state, scene.now(), 100, away);
+  REQUIRE(pass.places.size() == 1);
+  CHECK(pass.places.front().job == job);
+  CHECK(pass.places.front().placing.peer == PeerId{1});
+}
+
 TEST_CASE("as many tasks of an array start at its submit as fit, up to its limit") {
   Scene scene({machine(3)});
   JobDescription job = array_of(9, for_cpus(1));

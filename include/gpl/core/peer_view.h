@@ -38,6 +38,7 @@ struct LoadHold {
 /// A peer as the placing side knows it: its last report, and what jobs hold there.
 struct PeerView {
   std::string name;
+  std::string id;  ///< 16 hex digits; "" of the embedded peer
   HostFacts host;
   std::vector<Accelerator> accelerators;
   std::vector<PythonEnvironment> environments;
@@ -52,5 +53,10 @@ struct PeerView {
   std::optional<Instant> reported_at;        ///< nothing: it has not reported yet
   std::optional<Instant> unreachable_since;  ///< nothing: it answers
 };
+
+/// Whether `--on` with this word means the peer: by its name, which several may have, or its id.
+inline bool is_meant(const std::string& on, const PeerView& peer) {
+  return on == peer.name || (!peer.id.empty() && on == peer.id);
+}
 
 }  // namespace gpl

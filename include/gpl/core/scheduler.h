@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,9 @@ class Scheduler {
     std::size_t checks = 0;              ///< calls of `judge`
   };
   /// Requires checks > 0, and that what the pass before has placed is in the state, or given up.
-  Pass pass(const ClusterState& state, Instant now, std::size_t checks);
+  /// `away`: peers that get nothing, though the state does not yet say that they are down.
+  Pass pass(const ClusterState& state, Instant now, std::size_t checks,
+            const std::set<PeerId>& away = {});
 
   /// Forgets where it is: the next pass begins at the front of the queue.
   void restart();
@@ -66,12 +69,15 @@ class Scheduler {
   std::uint64_t digest_ = 0;        ///< of the state, when the round began
 };
 
+/// `home`: the peer that takes the submit.
+///
 /// Where a job that is being submitted starts at once, to travel in its Submit; nothing when it has
 /// to wait, be it for its turn. The rule of a pass, and on the safe side of it: a job that waits in
 /// front keeps every peer on which it could run. What takes more than a look (about 64 checks, or a
 /// few jobs in front) is left to the next pass, as is the rest of a large array.
 std::vector<command::Placing> place_at_submit(const ClusterState& state,
-                                              const JobDescription& description, Instant now);
+                                              const JobDescription& description, Instant now,
+                                              const std::set<PeerId>& away = {}, PeerId home = {});
 
 /// Why a job of the cluster runs, waits or cannot: the explanation over all peers, with the
 /// verdicts `held` and `blocked`, its place in the queue (from 1; 0: it does not wait) and, in the
