@@ -23,6 +23,7 @@ enum class Takes {
   job,              ///< of the cluster
   job_and_command,  ///< one, and what runs in it
   peer_word,        ///< drain, resume
+  key_word,         ///< show, new, set, derive and a role
   shell,
   log_folder
 };
@@ -61,6 +62,7 @@ int rerun_command(const Invocation& invocation);
 int doctor_command(const Invocation& invocation);
 int peers_command(const Invocation& invocation);
 int leave_command(const Invocation& invocation);
+int key_command(const Invocation& invocation);
 int worker_command(const Invocation& invocation);
 int coordinator_command(const Invocation& invocation);
 /// Started by a peer, not by people.
@@ -85,6 +87,7 @@ std::span<const OptionRow> rerun_options();
 std::span<const OptionRow> doctor_options();
 std::span<const OptionRow> peers_options();
 std::span<const OptionRow> leave_options();
+std::span<const OptionRow> key_options();
 std::span<const OptionRow> worker_options();
 std::span<const OptionRow> coordinator_options();
 

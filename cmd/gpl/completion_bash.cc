@@ -90,7 +90,10 @@ std::string action(Takes takes) {
              "2>/dev/null)\"; "
              "else _gpl_command_line 3; fi";
     case Takes::peer_word:
-      return "_gpl_offer -W 'drain resume'";
+      return "_gpl_offer -W 'drain resume forget'";
+    case Takes::key_word:
+      return "if ((COMP_CWORD == 2)); then _gpl_offer -W 'show new set derive'; "
+             "elif [[ ${COMP_WORDS[2]} == derive ]]; then _gpl_offer -W 'client observer'; fi";
     case Takes::shell:
       return "_gpl_offer -W 'bash zsh fish'";
     case Takes::log_folder:

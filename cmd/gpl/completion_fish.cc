@@ -69,7 +69,9 @@ std::string words_of(Takes takes) {
     case Takes::job_and_command:
       return "last (gpl status --quiet 2>/dev/null)";
     case Takes::peer_word:
-      return "drain resume";
+      return "drain resume forget";
+    case Takes::key_word:
+      return "show new set derive client observer";
     case Takes::shell:
       return "bash zsh fish";
     case Takes::log_folder:

@@ -89,7 +89,9 @@ std::vector<std::string> actions(Takes takes) {
     case Takes::job_and_command:
       return {"1:job:_gpl_jobs", "*::command:_normal"};
     case Takes::peer_word:
-      return {"1:what:(drain resume)"};
+      return {"1:what:(drain resume forget)"};
+    case Takes::key_word:
+      return {"1:what:(show new set derive)", "2:role:(client observer)"};
     case Takes::shell:
       return {"1:shell:(bash zsh fish)"};
     case Takes::log_folder:

@@ -78,6 +78,7 @@ std::vector<Row> look(const client::Voice& voice) {
   if (!folders.ok()) return {{Level::fail, "folders", folders.error().message}};
   client::ClusterChoice choice;
   choice.version = GPL_VERSION;
+  choice.only_here = true;
   Result<std::unique_ptr<client::Session>> session =
       client::find_cluster(choice, folders.value(), voice);
   std::optional<Error> trouble;

@@ -58,8 +58,10 @@ bool wait_until_gone(const std::vector<std::string>& paths) {
 int leave(const ParsedOptions& options, const client::Voice& voice) {
   Result<host::Folders> folders = host::user_folders();
   if (!folders.ok()) return complain_of(folders.error(), 125);
+  client::ClusterChoice choice = cluster_choice(options);
+  choice.only_here = true;
   Result<std::unique_ptr<client::Session>> session =
-      client::need_cluster(cluster_choice(options), folders.value(), voice);
+      client::need_cluster(choice, folders.value(), voice);
   if (!session.ok()) return complain_of(session.error(), 125);
   const std::string& state = folders.value().state;
   Result<std::string> socket = host::socket_path(state, "peer.sock");

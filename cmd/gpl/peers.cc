@@ -29,11 +29,12 @@ constexpr const char* help_head =
   gpl peers
   gpl peers drain                   this machine: returns once nothing runs on it
   gpl peers resume lab2
+  gpl peers forget old              an unreachable one is given up: what ran there is lost
 
-Usage: gpl peers [OPTIONS] [drain|resume [PEER]]
+Usage: gpl peers [OPTIONS] [drain|resume|forget [PEER]]
 
-PEER is a name that gpl peers shows; without one, the peer of this machine. What runs on a
-peer that drains goes on; nothing new is started there until it resumes.
+PEER is a name that gpl peers shows, or an id; without one, the peer of this machine. What
+runs on a peer that drains goes on; nothing new is started there until it resumes.
 )";
 
 int usage_error(const std::string& message) {
@@ -51,7 +52,10 @@ int list_peers(client::Session& session, const ParsedOptions& options) {
       names += printable(peer.view.name) + "\n";
     return print(names);
   }
-  return print(client::peers_text(status.value().peers, {posix::wall_clock(), terminal_width()}));
+  const client::Screen screen{posix::wall_clock(), terminal_width()};
+  const auto& peers = status.value().peers;
+  return print(peers.size() > 1 ? client::links_text(peers, screen)
+                                : client::peers_text(peers, screen));
 }
 
 int drain(client::Session& session, const std::string& peer, bool wait,
@@ -67,14 +71,19 @@ int resume(client::Session& session, const std::string& peer) {
   return done.ok() ? 0 : complain_of_answer(done.error(), session);
 }
 
+int forget(client::Session& session, const std::string& peer) {
+  Status done = session.do_it(wire::ForgetPeer{peer});
+  return done.ok() ? 0 : complain_of_answer(done.error(), session);
+}
+
 /// "" when the words make sense.
 std::string fault_of(const ParsedOptions& options) {
   const std::vector<std::string>& words = options.rest;
   if (words.empty()) return options.has("no-wait") ? "--no-wait is of drain" : "";
-  if (words.front() == "forget" || words.front() == "recover")
-    return "'" + words.front() + "' comes with a later version of gpl";
-  if (words.front() != "drain" && words.front() != "resume")
-    return "'" + words.front() + "' is neither drain nor resume";
+  if (words.front() == "recover") return "'recover' comes with a later version of gpl";
+  if (words.front() != "drain" && words.front() != "resume" && words.front() != "forget")
+    return "'" + words.front() + "' is neither drain, resume nor forget";
+  if (words.front() == "forget" && words.size() < 2) return "forget whom? gpl peers forget PEER";
   if (words.size() > 2) return "one peer at a time: " + shell_words(words);
   if (options.has("no-wait") && words.front() != "drain") return "--no-wait is of drain";
   return "";
@@ -96,6 +105,7 @@ int peers_command(const Invocation& invocation) {
   if (options.rest.empty()) return list_peers(*session.value(), options);
   const std::string peer = options.rest.size() > 1 ? options.rest.back() : "";
   if (options.rest.front() == "resume") return resume(*session.value(), peer);
+  if (options.rest.front() == "forget") return forget(*session.value(), peer);
   return drain(*session.value(), peer, !options.has("no-wait"), voice);
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "gpl/client/explain_json.h"
+#include "gpl/core/hex.h"
 #include "gpl/core/job_state.h"
 #include "json.h"
 #include "outcome_json.h"
@@ -135,9 +136,15 @@ Json peer_json(const wire::PeerSummary& peer) {
   for (const Accelerator& device : view.accelerators) devices.push_back(device_json(device));
   Json holds = Json::array();
   for (const DeviceHold& hold : view.holds) holds.push_back(hold_json(hold));
+  Json labels = Json::object();
+  for (const Label& label : view.labels) labels[label.key] = label.value;
   const std::uint64_t lent = peer.memory_lent_bytes;
   return {{"peer", view.name},
+          {"id", hex(peer.id.value)},
           {"state", peer.state},
+          {"part", text_or_null(peer.part)},
+          {"address", text_or_null(peer.address)},
+          {"labels", std::move(labels)},
           {"closed", text_or_null(view.closed)},
           {"up_since_ms", peer.up_at.since_epoch_ms},
           {"unreachable_since_ms", time_or_null(view.unreachable_since)},
@@ -163,6 +170,7 @@ std::string cluster_json(const wire::ClusterStatus& status) {
                   {"leader", text_or_null(status.leader)},
                   {"voters", status.voters},
                   {"can_lose", status.can_lose},
+                  {"unprotected", status.unprotected},
                   {"peers", peer_list_json(status)},
                   {"active", list_json(status.active)},
                   {"more_active", status.more_active},

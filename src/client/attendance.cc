@@ -16,6 +16,8 @@ constexpr TaskId only_task{0};
 constexpr Duration last_patience = seconds(15);  // for the end of what was cancelled
 constexpr Duration again_after = milliseconds(50);
 constexpr Duration cancel_patience = seconds(5);  // for the peer's word that it will be
+constexpr Duration look_every = seconds(5);
+constexpr std::string_view lost_contact = "lost contact";  // how a peer says why a job is silent
 
 /// It has a place, or had one: a signal has somebody to go to, now or in a moment.
 bool has_begun(const std::string& state) {
@@ -38,6 +40,7 @@ Attendance::Attendance(Session& session, const Attachment& attachment, const Voi
 Attendance::~Attendance() {
   session_.forget(question_);
   session_.forget(state_question_);
+  session_.forget(look_question_);
 }
 
 Status Attendance::stay(wire::Question first, std::optional<JobId> job) {
@@ -50,13 +53,43 @@ Status Attendance::stay(wire::Question first, std::optional<JobId> job) {
   question_ = session_.ask(
       std::move(first), [this](wire::Answer&& answer) { told(std::move(answer)); },
       [this] { return anew(); });
+  look_ = session_.loop().after(look_every, [this] { look(); });
   Status waited = session_.run_until([this] { return done(); });
+  look_.cancel();
   session_.forget(std::exchange(question_, 0));
   input_.reset();
   words_.reset();
   if (leave_) return success();
   if (!waited.ok()) return waited;
   return refused_ ? Status(*refused_) : success();
+}
+
+/// A wait that may be long is told of once: nobody takes the job, or what runs it is out of reach.
+void Attendance::look() {
+  if (ended_ || done()) return;
+  look_ = session_.loop().after(look_every, [this] { look(); });
+  if (!session_.connected()) return;
+  if (!job_) {
+    if (!std::exchange(said_waiting_, true))
+      voice_.say(
+          "the cluster has not taken the job yet: waiting; gpl status shows whether it has a "
+          "leader");
+    return;
+  }
+  wire::JobQuery query;
+  query.first = query.last = *job_;
+  query.everyone = true;
+  session_.forget(look_question_);
+  look_question_ = session_.ask(wire::ListJobs{{query}, false}, [this](wire::Answer&& answer) {
+    session_.forget(std::exchange(look_question_, 0));
+    const auto* list = std::get_if<wire::JobList>(&answer);
+    if (list == nullptr || list->jobs.empty() || ended_) return;
+    const bool is_lost = list->jobs.front().why.starts_with(lost_contact);
+    if (is_lost && !said_lost_)
+      voice_.say(list->jobs.front().why + "; job " + std::to_string(job_->value) +
+                 " goes on there, waiting");
+    said_lost_ = is_lost;
+  });
 }
 
 wire::Question Attendance::anew() {

@@ -31,6 +31,7 @@ class Attendance {
   void told(wire::Answer&& answer);
   void begun(JobId job);
   wire::Question anew();
+  void look();
   void on_signal(int number);
   void interrupt(int number);
   void on_state(const wire::Answer& answer, int number);
@@ -54,6 +55,10 @@ class Attendance {
   std::uint32_t question_ = 0;
   net::Timer signal_again_;
   std::uint32_t state_question_ = 0;
+  std::uint32_t look_question_ = 0;
+  net::Timer look_;
+  bool said_waiting_ = false;
+  bool said_lost_ = false;
   int interrupts_ = 0;
   bool leave_ = false;
   bool leave_when_cancelled_ = false;

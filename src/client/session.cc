@@ -1,6 +1,7 @@
 #include "gpl/client/session.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "gpl/wire/codec.h"
 
@@ -38,7 +39,13 @@ Error refusal(const wire::Refused& refused) {
 }
 
 Session::Session(std::unique_ptr<net::Loop> loop, PeerPlace place, const Voice& voice)
-    : loop_(std::move(loop)), place_(std::move(place)), voice_(voice), backoff_(first_backoff) {}
+    : loop_(std::move(loop)),
+      place_(std::move(place)),
+      places_(place_.sockets, place_.addresses),
+      voice_(voice),
+      backoff_(first_backoff) {
+  assert(place_.addresses.empty() || place_.proof);
+}
 
 Result<std::unique_ptr<Session>> Session::connect(PeerPlace place, const Voice& voice) {
   Result<std::unique_ptr<net::Loop>> loop = net::Loop::create();
@@ -108,39 +115,63 @@ void Session::send(std::uint32_t question, const wire::Question& body) {
 }
 
 void Session::dial() {
-  if (place_.sockets.empty()) {
-    return give_up(Error{Code::not_found, "there is no peer to ask"});
+  const std::optional<Places::Place> place = places_.next();
+  if (!place) return try_later();
+  dialed_at_ = loop_->now();
+  if (const auto* socket = std::get_if<std::string>(&*place)) {
+    dialer_ = net::Dialer::unix_socket(*loop_, *socket, dial_limit,
+                                       [this](Result<posix::Fd> made) { dialed(std::move(made)); });
+    return;
   }
-  dialer_ =
-      net::Dialer::unix_socket(*loop_, place_.sockets[next_socket_], dial_limit,
-                               [this](Result<posix::Fd> socket) { dialed(std::move(socket)); });
+  auth::Call call{place_.proof->key, place_.proof->key.role(), place_.proof->own,
+                  auth::Purpose::client, auth::spoken_protocols};
+  secure_dialer_.emplace(*loop_, std::get<net::PeerAddress>(*place), std::move(call), dial_limit,
+                         [this](Result<net::SecureSocket> made) { dialed(std::move(made)); });
 }
 
-void Session::dialed(Result<posix::Fd> socket) {
+template <class Socket>
+void Session::dialed(Result<Socket> socket) {
   if (!socket.ok()) {
-    if (socket.error().code == Code::busy) waited_ = sum(waited_, dial_limit);
-    if (!refused_dial_ || next_socket_ == 0) refused_dial_ = std::move(socket).error();
-    if (++next_socket_ < place_.sockets.size()) return dial();
-    return try_later();
+    waited_ = sum(waited_, std::min(dial_limit, loop_->now() - dialed_at_));
+    return try_next(std::move(socket).error());
   }
   net::Connection::Told told;
   told.frame = [this](std::string_view payload) { received(payload); };
-  told.closed = [this](const net::Closing&) { disconnected(); };
+  told.closed = [this](const net::Closing& closing) {
+    if (greeted_) return disconnected();
+    try_next(Error{Code::not_found, places_.name() + ": it took the connection and ended it (" +
+                                        closing.message + ")"});
+  };
   Result<net::Connection> connection =
       net::Connection::adopt(*loop_, std::move(socket).value(), {}, std::move(told));
   if (!connection.ok()) return give_up(std::move(connection).error());
   connection_.emplace(std::move(connection).value());
   hello_deadline_ = loop_->after(hello_limit, [this] {
     waited_ = sum(waited_, hello_limit);
-    disconnected();
+    try_next(Error{Code::not_found, places_.name() + ": it takes connections and says nothing"});
   });
   connection_->send(wire::encode(wire::ClientMessage{
       0, wire::Hello{wire::client_protocol, wire::client_protocol, place_.version}}));
 }
 
+/// This place did not do: on to the round's next one.
+void Session::try_next(Error why) {
+  hello_deadline_.cancel();
+  connection_.reset();
+  if (lost_) return;
+  places_.failed(std::move(why));
+  dial();
+}
+
+/// Who answered will not have this client. At a socket that is the end: it is this machine's peer.
+void Session::refused(Error why) {
+  if (places_.at_socket()) return give_up(std::move(why));
+  try_next(Error{why.code, places_.name() + ": " + why.message});
+}
+
 void Session::try_later() {
-  next_socket_ = 0;
   const Duration patience = connections_ == 0 ? place_.patience : place_.patience_again;
+  if (connections_ == 0 ? places_.refused() : places_.all_refused()) return give_up(places_.why());
   if (waited_ >= patience) return give_up(gone());
   waited_ = sum(waited_, backoff_);
   if (waited_ > silence) say_waiting();
@@ -151,8 +182,9 @@ void Session::try_later() {
 void Session::say_waiting() {
   if (std::exchange(said_waiting_, true)) return;
   if (connections_ == 0) {
-    voice_.say("waiting for this machine's peer, which does not answer (" + place_.sockets.front() +
-               ")");
+    voice_.say(places_.at_socket() ? "waiting for this machine's peer, which does not answer (" +
+                                         places_.name() + ")"
+                                   : "waiting for a peer of the cluster: " + places_.why().message);
   } else if (job_) {
     voice_.say("the peer does not answer; " + name(*job_) + " goes on, waiting");
   } else {
@@ -161,13 +193,32 @@ void Session::say_waiting() {
 }
 
 Error Session::gone() const {
-  if (connections_ == 0) return refused_dial_.value_or(Error{Code::not_found, "nobody answers"});
+  if (connections_ == 0) return places_.why();
   std::string words = "the peer has not answered for " + format_short(place_.patience_again);
+  if (!places_.at_socket()) words += " (" + places_.why().message + ")";
   if (job_) {
     words += "; " + name(*job_) + " goes on if its machine does: gpl attach " +
              std::to_string(job_->value);
   }
   return Error{Code::not_found, words + "; gpl worker --detach starts the peer"};
+}
+
+/// Where else this session could go on, from who knows.
+void Session::learn_peers() {
+  const std::uint32_t number = next_question_;
+  ask(wire::AskCluster{}, [this, number](wire::Answer&& answer) {
+    forget(number);
+    const auto* status = std::get_if<wire::ClusterStatus>(&answer);
+    if (status == nullptr) return;
+    std::vector<net::PeerAddress> addresses;
+    for (const wire::PeerSummary& peer : status->peers) {
+      // A link-local address holds on the link of the peer that told it.
+      if (peer.address.empty() || peer.address.find('%') != std::string::npos) continue;
+      Result<net::PeerAddress> address = net::parse_peer_address(peer.address);
+      if (address.ok()) addresses.push_back(std::move(address).value());
+    }
+    places_.learn(addresses);
+  });
 }
 
 void Session::received(std::string_view payload) {
@@ -182,17 +233,16 @@ void Session::received(std::string_view payload) {
 }
 
 void Session::greet(wire::Answer& answer) {
-  if (const auto* refused = std::get_if<wire::Refused>(&answer)) {
-    return give_up(Error{Code::denied, refused->message});
+  if (const auto* no = std::get_if<wire::Refused>(&answer)) {
+    return refused(Error{Code::denied, no->message});
   }
   const auto* hello = std::get_if<wire::Hello>(&answer);
   if (hello == nullptr) {
-    return give_up(
-        Error{Code::io, "what listens at " + place_.sockets[next_socket_] + " is no peer of gpl"});
+    return refused(Error{Code::io, "what listens at " + places_.name() + " is no peer of gpl"});
   }
   if (hello->oldest_protocol > wire::client_protocol ||
       hello->newest_protocol < wire::client_protocol) {
-    return give_up(
+    return refused(
         Error{Code::unsupported, "the peer is gpl " + hello->version + ", which this gpl " +
                                      place_.version +
                                      " shares no protocol with: run both from one version"});
@@ -204,9 +254,10 @@ void Session::greet(wire::Answer& answer) {
   waited_ = {};
   backoff_ = first_backoff;
   said_waiting_ = false;
-  // From now on this peer alone: another one has other jobs.
-  place_.sockets = {place_.sockets[next_socket_]};
-  next_socket_ = 0;
+  places_.settled();
+  if (!places_.at_socket() && connections_ == 1) {
+    learning_ = loop_->after(place_.before_learning, [this] { learn_peers(); });
+  }
   for (auto& [number, asked] : outstanding_) {
     if (asked.anew) asked.question = asked.anew();
     send(number, asked.question);

@@ -138,6 +138,8 @@ std::string cluster_line(const wire::ClusterStatus& status) {
   if (peers <= 1) return line + " · this machine alone: not protected against its loss\n";
   line += " · " + std::to_string(status.voters) + (status.voters == 1 ? " voter" : " voters") +
           " of " + std::to_string(peers) + " peers";
+  if (status.unprotected)
+    return line + " · unprotected: the second peer does not keep up, or is away\n";
   if (status.can_lose == 0) return line + " · unprotected: no machine may be lost\n";
   return line + " · protected against the loss of " + std::to_string(status.can_lose) +
          (status.can_lose == 1 ? " machine\n" : " machines\n");
@@ -154,6 +156,26 @@ std::string peers_text(const std::vector<wire::PeerSummary>& peers, const Screen
         {{printable(peer.view.name), peer_state_cell(peer, screen.now), answers ? cpus : "-",
           answers ? memory_cell(peer) : "-", device_cell(peer.view, answers)},
          ""});
+  }
+  return table.rows.empty() ? "" : to_text(table, screen.width);
+}
+
+std::string links_text(const std::vector<wire::PeerSummary>& peers, const Screen& screen) {
+  TextTable table;
+  table.header = {"PEER", "STATE", "PART", "ADDRESS", "CPUS", "MEMORY", "DEVICES", "LABELS"};
+  for (const wire::PeerSummary& peer : peers) {
+    const bool answers = !peer.view.unreachable_since;
+    std::string labels;
+    for (const Label& label : peer.view.labels)
+      labels += (labels.empty() ? "" : ", ") + printable(label.key + "=" + label.value);
+    const std::string cpus =
+        std::to_string(peer.view.cpus_held) + "/" + std::to_string(peer.cpus_lent);
+    table.rows.push_back({{printable(peer.view.name), peer_state_cell(peer, screen.now),
+                           peer.part.empty() ? "-" : printable(peer.part),
+                           peer.address.empty() ? "not linked" : printable(peer.address),
+                           answers ? cpus : "-", answers ? memory_cell(peer) : "-",
+                           device_cell(peer.view, answers), labels.empty() ? "-" : labels},
+                          ""});
   }
   return table.rows.empty() ? "" : to_text(table, screen.width);
 }

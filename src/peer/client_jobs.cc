@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,8 +14,6 @@
 
 namespace gpl::peer {
 namespace {
-
-constexpr std::size_t most_secret_bytes = std::size_t{64} * 1024;
 
 /// Whether the values are those of the names that the job has.
 Status check_secrets(const wire::SubmitJob& asked) {
@@ -40,13 +41,18 @@ Error too_long(std::size_t bytes) {
 
 }  // namespace
 
-void ClientSession::ask(Question question, wire::SubmitJob& asked) { submit(question, asked); }
+void ClientSession::ask(Question question, wire::SubmitJob& asked) {
+  submit(question, asked, std::nullopt);
+}
 
-void ClientSession::submit(Question question, const wire::SubmitJob& asked) {
+void ClientSession::submit(Question question, const wire::SubmitJob& asked,
+                           std::optional<PeerId> has_tree) {
   const ClusterState* state = state_for(question);
   if (state == nullptr || is_taken(question)) return;
-  if (const auto job = state->find_request(asked.request))
+  if (const auto job = state->find_request(asked.request)) {
+    if (job_for(question, *job, true) == nullptr) return;
     return submitted(question, *job, asked.attached);
+  }
   if (parts_.leaving) return refuse(question, Error{Code::busy, "this peer leaves its cluster"});
   if (const auto full = parts_.peer.short_of_space()) return refuse(question, *full);
   if (Status fine = check_secrets(asked); !fine.ok()) return refuse(question, fine.error());
@@ -64,12 +70,17 @@ void ClientSession::submit(Question question, const wire::SubmitJob& asked) {
             store->pin({digest, "client-" + std::to_string(number)}, posix::Durability::none);
         *whole = pinned.ok() ? store->is_whole(digest) : Result<bool>(pinned.error());
       },
-      [this, question, asked, whole] {
+      [this, question, asked, has_tree, whole] {
         if (!whole->ok()) return refuse(question, whole->error());
-        if (!whole->value())
+        if (whole->value()) return admit_job(question, asked);
+        if (!has_tree)
           return refuse(question,
                         Error{Code::not_found, "its files are not here: submit it again"});
-        admit_job(question, asked);
+        parts_.pulls->bring(asked.job.tree, has_tree, number_,
+                            guarded([this, question, asked](const Status& brought) {
+                              if (!brought.ok()) return refuse(question, brought.error());
+                              admit_job(question, asked);
+                            }));
       });
 }
 
@@ -78,7 +89,7 @@ void ClientSession::admit_job(Question question, const wire::SubmitJob& asked) {
   const ClusterState* state = state_for(question);
   if (state == nullptr) return;
   auto admitted = admit(*state, asked, submitter(), all_have_reported(*parts_.consensus),
-                        posix::wall_clock(), parts_.peer.can_place());
+                        posix::wall_clock(), parts_.peer.can_place(), parts_.peer.unlinked(*state));
   if (auto* refused = std::get_if<wire::Refused>(&admitted))
     return answer(question, std::move(*refused));
   const auto& command = std::get<command::Submit>(admitted);
@@ -87,18 +98,36 @@ void ClientSession::admit_job(Question question, const wire::SubmitJob& asked) {
     return refuse(question, too_long(bytes));
   if (Status kept = parts_.secrets->keep(asked.request, asked.secrets); !kept.ok())
     return refuse(question, kept.error());
-  auto told = guarded([this, question, attached = asked.attached](Result<Applied> applied) {
-    if (!applied.ok()) return refuse(question, applied.error());
-    if (applied.value().refused) return refuse(question, *applied.value().refused);
-    submitted(question, *applied.value().job, attached);
+  propose(question, asked, command);
+}
+
+/// It is acknowledged once the job is durable, and its tree and secrets are with a second peer.
+void ClientSession::propose(Question question, const wire::SubmitJob& asked,
+                            const command::Submit& command) {
+  struct UnderWay {
+    std::optional<Result<Applied>> applied;
+    bool held = false;
+  };
+  auto under_way = std::make_shared<UnderWay>();
+  const std::function<void()> look =
+      guarded([this, question, attached = asked.attached, under_way] {
+        if (!under_way->applied || !under_way->held) return;
+        const Result<Applied>& applied = *under_way->applied;
+        if (!applied.ok()) return refuse(question, applied.error());
+        if (applied.value().refused) return refuse(question, *applied.value().refused);
+        submitted(question, *applied.value().job, attached);
+      });
+  parts_.peer.hold_elsewhere(asked, [under_way, look] {
+    under_way->held = true;
+    look();
   });
-  parts_.consensus->propose(Command{command},
-                            [told, secrets = parts_.secrets.get(),
-                             request = asked.request](Result<Applied> applied) mutable {
-                              // Refused for good; what only may have been lost is told again.
-                              if (applied.ok() && applied.value().refused) secrets->remove(request);
-                              told(std::move(applied));
-                            });
+  parts_.consensus->propose(Command{command}, [under_way, look, secrets = parts_.secrets.get(),
+                                               request = asked.request](Result<Applied> applied) {
+    // Refused for good; what only may have been lost is told again.
+    if (applied.ok() && applied.value().refused) secrets->remove(request);
+    under_way->applied = std::move(applied);
+    look();
+  });
 }
 
 void ClientSession::submitted(Question question, JobId job, bool attached) {
@@ -107,7 +136,7 @@ void ClientSession::submitted(Question question, JobId job, bool attached) {
   wire::Follow question_of_it;
   question_of_it.job = job;
   question_of_it.attached = true;
-  follow(question, std::move(question_of_it));
+  route(question, std::move(question_of_it));
 }
 
 void ClientSession::change(Question question, Command command) {
@@ -143,7 +172,7 @@ void ClientSession::ask(Question question, wire::RerunJob& asked) {
                                   "it had secrets, which are gone with it: submit it again"});
   wire::SubmitJob again{asked.request, *job->description, {}, false};
   again.job.after.clear();  // it has ended otherwise than they can ask, or they have ended
-  submit(question, again);
+  submit(question, again, job->submitter.peer);
 }
 
 }  // namespace gpl::peer

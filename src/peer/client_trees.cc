@@ -1,3 +1,4 @@
+#include <memory>
 #include <utility>
 
 #include "gpl/peer/client_session.h"
@@ -45,6 +46,50 @@ void ClientSession::ask(Question question, wire::CommitTree& asked) {
       kept_trees_.insert(kept->tree);
     std::visit([&](auto& told) { answer(question, std::move(told)); }, committed.value());
   }));
+}
+
+/// The manifest is kept while it is asked for, piece by piece.
+void ClientSession::ask(Question question, wire::FetchManifest& asked) {
+  const auto id = artifact::Digest::from_bytes(asked.tree);
+  if (!id) return refuse(question, Error{Code::invalid, "its tree is no content's name"});
+  const auto piece = [this, question, offset = asked.offset] {
+    if (!manifest_ || offset > manifest_->size())
+      return refuse(question, Error{Code::invalid, "the manifest is not that long"});
+    wire::TreePiece told{manifest_->substr(offset, wire::piece_limit_bytes), false};
+    told.last = offset + told.data.size() == manifest_->size();
+    answer(question, std::move(told));
+  };
+  if (manifest_ && manifest_of_ == asked.tree) return piece();
+  const auto read = std::make_shared<Result<std::string>>(std::string());
+  parts_.pool->submit(
+      ticket_, [store = parts_.store.get(), id = *id, read] { *read = store->encoded_tree(id); },
+      [this, question, tree = asked.tree, read, piece] {
+        if (!read->ok()) return refuse(question, read->error());
+        manifest_of_ = tree;
+        manifest_ = std::make_shared<const std::string>(std::move(*read).value());
+        piece();
+      });
+}
+
+void ClientSession::ask(Question question, wire::FetchChunk& asked) {
+  const auto id = artifact::Digest::from_bytes(asked.id);
+  if (!id) return refuse(question, Error{Code::invalid, "its name is no content's"});
+  const auto read = std::make_shared<Result<std::string>>(std::string());
+  parts_.pool->submit(
+      ticket_,
+      [store = parts_.store.get(), id = *id, read] {
+        Result<artifact::StoredChunk> chunk = store->chunk(id);
+        if (chunk.ok()) {
+          *read = chunk.value().chunk.bytes();
+        } else {
+          *read = std::move(chunk).error();
+        }
+      },
+      [this, question, read] {
+        if (!read->ok()) return refuse(question, read->error());
+        if (caller_.peer) parts_.holders->is_fetching(*caller_.peer);
+        answer(question, wire::ChunkIs{std::move(*read).value()});
+      });
 }
 
 }  // namespace gpl::peer

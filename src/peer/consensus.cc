@@ -1,7 +1,6 @@
 #include "gpl/peer/consensus.h"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "gpl/posix/clock.h"
@@ -16,17 +15,23 @@ constexpr Duration reopen_after = seconds(1);
 Moment Consensus::SystemClock::now() const { return Moment{posix::boot_clock().since_epoch_ms}; }
 Instant Consensus::SystemClock::wall() const { return posix::wall_clock(); }
 
-Consensus::Consensus(net::Loop& loop, ConsensusOptions options, PlacementRule rule, Told told)
+Consensus::Consensus(net::Loop& loop, ConsensusOptions options, PlacementRule rule, Reach reach,
+                     Told told)
     : loop_(loop),
       options_(std::move(options)),
       rule_(std::move(rule)),
+      reach_(std::move(reach)),
       told_(std::move(told)),
+      proposals_(peer_of(options_.node),
+                 {[this](const Command& command) { return replica_->propose({command}); },
+                  [this](PeerId to, wire::Propose ask) { reach_.send(to, std::move(ask)); }}),
+      membership_(options_.node, options_.standing),
       self_(std::make_shared<Consensus*>(this)) {}
 
 Result<std::unique_ptr<Consensus>> Consensus::open(net::Loop& loop, ConsensusOptions options,
-                                                   PlacementRule rule, Told told) {
+                                                   PlacementRule rule, Reach reach, Told told) {
   std::unique_ptr<Consensus> consensus(
-      new Consensus(loop, std::move(options), std::move(rule), std::move(told)));
+      new Consensus(loop, std::move(options), std::move(rule), std::move(reach), std::move(told)));
   if (Status started = consensus->start(); !started.ok()) return std::move(started).error();
   return consensus;
 }
@@ -45,6 +50,7 @@ void Consensus::shut() {
   replica_.reset();
   disk_.reset();
   leads_since_.reset();
+  ready_ = false;
 }
 
 Status Consensus::start() {
@@ -54,36 +60,17 @@ Status Consensus::start() {
   auto committer = store::CommitThread::start(*disk_);
   if (!committer.ok()) return std::move(committer).error();
   committer_ = std::move(committer).value();
-  ReplicaOptions options;
-  options.raft.id = options_.node;
-  options.raft.seed = static_cast<std::uint64_t>(posix::wall_clock().since_epoch_ms);
-  options.wal.segment_bytes = options_.segment_bytes;
-  options.wal.must_exist = !options_.found;
-  Replica::Told told;
-  told.applied = [this](const AppliedEntry& entry) { applied(entry); };
-  told.restored = [this] {
-    if (leads()) told_.leading();
-  };
-  told.stopped = [this](const Error& error) { stopped(error); };
-  told.note = [this](const std::string& note) { told_.note(note); };
-  auto replica = Replica::open(options, {*disk_, *committer_, transport_, clock_}, std::move(told),
-                               {{options_.node}, {}});
-  if (!replica.ok()) {
-    committer_.reset();
-    disk_.reset();
-    return std::move(replica).error();
-  }
-  replica_ = std::move(replica).value();
-  if (!replica_->node().configuration().is_voter(options_.node)) {
+  if (Status opened = open_replica(); !opened.ok()) {
     shut();
-    return Error{Code::invalid,
-                 "the log in " + options_.folder +
-                     " is of another peer than this folder's identity: one of the two "
-                     "was replaced; restore it, or remove both to begin anew"};
+    return opened;
   }
-  leader_ = std::make_unique<Leader>(
-      *replica_, clock_, rule_, options_.coordinator,
-      [this](PeerId to, const LeaderToWorker& message) { told_.send(to, message); });
+  leader_ = std::make_unique<Leader>(*replica_, clock_, rule_, options_.coordinator,
+                                     [this](PeerId to, const LeaderToWorker& message) {
+                                       if (to == self())
+                                         told_.to_worker(message);
+                                       else
+                                         reach_.send(to, wire::LeaderSays{message});
+                                     });
   auto watch = loop_.watch(committer_->descriptor(), [this] {
     if (committer_) committer_->take_completions();
     after_event();
@@ -93,81 +80,86 @@ Status Consensus::start() {
     return std::move(watch).error();
   }
   completions_ = std::move(watch).value();
-  options_.found = false;  // from here on there is a log
+  options_.found = options_.join = false;  // from here on there is a log
+  opened_at_ = clock_.now();
+  heard_term_ = 0;
+  proposals_.restored(opened_at_, replica_->applied_index(), replica_->applied_term());
   after_event();
+  return success();
+}
+
+Status Consensus::open_replica() {
+  ReplicaOptions options;
+  options.raft.id = options_.node;
+  options.raft.seed = static_cast<std::uint64_t>(posix::wall_clock().since_epoch_ms);
+  options.wal.segment_bytes = options_.segment_bytes;
+  options.wal.must_exist = !options_.found && !options_.join;
+  options.snapshot_after_entries = options_.snapshot_after_entries;
+  Replica::Told told;
+  told.applied = [this](const AppliedEntry& entry) { applied(entry); };
+  told.restored = [this] { restored(); };
+  told.stopped = [this](const Error& error) { stopped(error); };
+  told.note = [this](const std::string& note) { told_.note(note); };
+  raft::Configuration bootstrap;
+  if (options_.found) bootstrap.voters.push_back(options_.node);
+  auto replica =
+      Replica::open(options, {*disk_, *committer_, links_, clock_}, std::move(told), bootstrap);
+  if (!replica.ok()) return std::move(replica).error();
+  replica_ = std::move(replica).value();
+  if (options_.found && !replica_->node().configuration().contains(options_.node))
+    return Error{Code::invalid,
+                 "the log in " + options_.folder +
+                     " is of another peer than this folder's identity: one of the two "
+                     "was replaced; restore it, or remove both to begin anew"};
   return success();
 }
 
 void Consensus::applied(const AppliedEntry& entry) {
   if (leader_) leader_->applied(entry);
-  told_.applied(entry);
-  settle(entry);
+  note_forgotten(entry);
+  if (ready_) told_.applied(entry);
+  proposals_.applied(clock_.now(), entry);
+  tell_finished();
 }
 
-/// Who proposed it is told; whoever proposed another entry for this place never will be. They may
-/// propose anew.
-void Consensus::settle(const AppliedEntry& entry) {
-  const auto [first, last] = proposals_.equal_range(entry.index);
-  std::vector<Proposal> settled;
-  for (auto at = first; at != last; ++at) settled.push_back(std::move(at->second));
-  proposals_.erase(first, last);
-  for (const Proposal& proposal : settled) {
-    Result<Applied> result = Error{Code::busy, "another leader took over before it was durable"};
-    if (proposal.term == entry.term && !entry.results.empty()) result = entry.results.front();
-    proposal.done(std::move(result));
-  }
+/// A leader's snapshot has taken the place of the state.
+void Consensus::restored() {
+  proposals_.restored(clock_.now(), replica_->applied_index(), replica_->applied_term());
+  if (ready_) told_.ready();
 }
 
-/// Leadership, timers: what follows from any event.
+/// Leadership, members, proposals, timers: what follows from any event.
 void Consensus::after_event() {
   if (!replica_ || !leader_) return;
+  const Moment now = clock_.now();
   leader_->after_event();
-  if (!leads()) leads_since_.reset();
-  if (leads() && !leads_since_) {
-    leads_since_ = clock_.now();
-    loop_.at_end_of_turn([self = self_] {
-      if (*self != nullptr && (*self)->leads()) (*self)->leading();
-    });
-  }
-  std::optional<Moment> wake = replica_->wake_at();
-  if (const auto leaders = leader_->wake_at(); leaders && (!wake || *leaders < *wake))
-    wake = leaders;
+  look_after_members(now);
+  note_ready(now);
+  note_leader(now);
+  run_proposals(now);
+  go_on_giving_up(now);
+  set_timer();
+}
+
+void Consensus::set_timer() {
+  std::optional<Moment> wake;
+  const auto due = [&](std::optional<Moment> at) {
+    if (at && (!wake || *at < *wake)) wake = at;
+  };
+  due(replica_->wake_at());
+  due(leader_->wake_at());
+  due(proposals_.wake_at());
+  if (!ready_ && clock_.now() < waits_until()) due(waits_until());
+  if (giving_up_) due(std::min(giving_up_->until, clock_.now() + milliseconds(100)));
   if (!wake) return timer_.cancel();
   timer_ = loop_.at(*wake, [this] { tick(); });
 }
 
-void Consensus::leading() {
-  if (failure_) told_.note("the log is open again");
-  failure_.reset();
-  told_.leading();
-}
-
 void Consensus::tick() {
-  if (!replica_) return;
+  if (!replica_ || !leader_) return;
   const Moment now = clock_.now();
   if (const auto wake = replica_->wake_at(); wake && *wake <= now) replica_->tick();
-  if (leader_)
-    if (const auto wake = leader_->wake_at(); wake && *wake <= now) leader_->tick();
-  after_event();
-}
-
-void Consensus::propose(Command command, Done done) {
-  Result<Replica::Proposed> proposed =
-      leads() ? replica_->propose({std::move(command)})
-              : Result<Replica::Proposed>(
-                    failure_.value_or(Error{Code::busy, "the peer is starting: try again"}));
-  if (!proposed.ok()) {
-    loop_.at_end_of_turn(
-        [done = std::move(done), error = std::move(proposed).error()] { done(error); });
-    return;
-  }
-  proposals_.emplace(proposed.value().index, Proposal{proposed.value().term, std::move(done)});
-  after_event();
-}
-
-void Consensus::receive(PeerId from, const WorkerToLeader& message) {
-  if (!leader_) return;
-  leader_->receive(from, message);
+  if (const auto wake = leader_->wake_at(); wake && *wake <= now) leader_->tick();
   after_event();
 }
 
@@ -176,22 +168,21 @@ void Consensus::stopped(const Error& error) {
   const bool known = failure_.has_value();
   failure_ = error;
   stopping_ = true;
+  ready_ = false;
   loop_.at_end_of_turn([self = self_, known] {
     if (*self == nullptr || !(*self)->stopping_) return;
     Consensus& consensus = **self;
     consensus.stopping_ = false;
     consensus.shut();
-    consensus.fail_proposals(*consensus.failure_);
+    consensus.proposals_.fail(*consensus.failure_);
+    consensus.tell_finished();
     if (!known) consensus.told_.closed(*consensus.failure_);
+    consensus.note_leader(consensus.clock_.now());
+    if (consensus.giving_up_) consensus.given_up(*consensus.failure_);
     consensus.timer_ = consensus.loop_.after(reopen_after, [self] {
       if (*self != nullptr) (*self)->open_again();
     });
   });
-}
-
-void Consensus::fail_proposals(const Error& error) {
-  const auto proposals = std::exchange(proposals_, {});
-  for (const auto& [index, proposal] : proposals) proposal.done(error);
 }
 
 void Consensus::open_again() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpl/peer/known_jobs.h"
+
 namespace gpl::peer {
 namespace {
 
@@ -17,6 +19,21 @@ std::pair<std::optional<TaskId>, Outcome> outcome_of(const ClusterState& state, 
 }
 
 }  // namespace
+
+std::optional<Outcome> foreseen_end(const ClusterState& state, const JobRecord& job,
+                                    const LocalAttempt* attempt) {
+  if (attempt == nullptr || !attempt->outcome || job.has_ended()) return std::nullopt;
+  const JobDescription& description = *job.description;
+  const Attempt* placed = state.find_attempt(attempt->fence.attempt);
+  if (placed == nullptr || placed->fence != attempt->fence || placed->cancelled)
+    return std::nullopt;
+  const bool alone = job.waiting_count == 0 && job.under_way_count == 1 && job.ended_count == 0;
+  const bool exited = std::holds_alternative<Exited>(*attempt->outcome) ||
+                      std::holds_alternative<Signalled>(*attempt->outcome);
+  const bool again = description.retries > 0 && *attempt->outcome != Outcome{Exited{0}};
+  if (!alone || !exited || again || description.on_loss == OnLoss::retry) return std::nullopt;
+  return attempt->outcome;
+}
 
 Follower::Follower(net::Loop& loop, Around around, wire::Follow question, Told told)
     : loop_(loop),
@@ -55,6 +72,7 @@ bool Follower::begin_next() {
   const LocalAttempt* attempt = around_.attempts.next_of(question_.job, task_, current_);
   if (attempt == nullptr) return conclude();
   current_ = attempt->fence;
+  ran_on_ = attempt->ran_on;
   tellings_before_ = attempt->tellings;
   const auto had = [&](wire::OutputStream stream) {
     const auto at = from_.find({current_.attempt, stream});
@@ -71,25 +89,23 @@ bool Follower::give_pieces() {
   if (const LocalAttempt* attempt = around_.attempts.find(current_))
     feed_->grew(attempt->out_bytes, attempt->err_bytes,
                 attempt->output_complete && attempt->outcome.has_value());
-  while (window_used_ < wire::follow_window_bytes) {
-    auto piece = feed_->next(wire::follow_window_bytes - window_used_);
+  while (window_.room() > 0) {
+    auto piece = feed_->next(window_.room());
     if (!piece.ok()) {
       if (around_.attempts.find(current_) == nullptr) break;  // it was discarded meanwhile
       finish({wire::Refused{125, "the output cannot be read: " + piece.error().message, {}}});
       return true;
     }
     if (!piece.value()) break;
-    wire::Output& output = *piece.value();
-    const std::uint64_t bytes = output.data.size();
-    on_the_way_.push_back({current_, output.at.stream, output.at.offset + bytes, bytes});
-    window_used_ += bytes;
-    told_.answer(std::move(output));
+    window_.sent(current_, *piece.value());
+    told_.answer(std::move(*piece.value()));
   }
   if (!feed_->drained() && around_.attempts.find(current_) != nullptr) {
-    // Only what there is now was asked for; the keeper tells how much that is.
+    // Only what there is now was asked for; the keeper tells how much that is. Of a copy it is
+    // known.
     const LocalAttempt* attempt = around_.attempts.find(current_);
-    if (!question_.live && window_used_ < wire::follow_window_bytes &&
-        attempt->tellings > tellings_before_ && !attempt->outcome)
+    const bool is_known = attempt->tellings > tellings_before_ || attempt->ran_on != PeerId{};
+    if (!question_.live && window_.room() > 0 && is_known && !attempt->outcome)
       finish({wire::Done{}});
     return false;
   }
@@ -113,15 +129,25 @@ bool Follower::conclude() {
   const ClusterState* state = around_.consensus.state();
   if (state == nullptr) return false;
   const JobRecord* job = state->find_job(question_.job);
+  if (job == nullptr && !is_forgotten(*state, question_.job)) return false;
   if (job == nullptr) {
     finish({wire::Refused{125, "the job is not known any more", {}}});
+    return true;
+  }
+  if (const auto foreseen = foreseen_end(*state, *job, around_.attempts.find(current_))) {
+    const bool failed = *foreseen != Outcome{Exited{0}};
+    finish(
+        {wire::TaskEnded{question_.job, task_, current_.attempt, *foreseen,
+                         around_.name_of(ran_on_)},
+         wire::JobEnded{question_.job, failed ? std::optional(task_) : std::nullopt, *foreseen}});
     return true;
   }
   if (!job->has_ended()) return false;
   const auto [failed, outcome] = outcome_of(*state, question_.job);
   const Outcome of_task = state->outcome_of(question_.job, task_).value_or(outcome);
-  finish({wire::TaskEnded{question_.job, task_, current_.attempt, of_task, around_.peer_name},
-          wire::JobEnded{question_.job, failed, outcome}});
+  finish(
+      {wire::TaskEnded{question_.job, task_, current_.attempt, of_task, around_.name_of(ran_on_)},
+       wire::JobEnded{question_.job, failed, outcome}});
   return true;
 }
 
@@ -133,16 +159,7 @@ void Follower::finish(std::vector<wire::Answer> last) {
 }
 
 void Follower::taken(std::uint64_t bytes) {
-  bytes = std::min(bytes, window_used_);
-  window_used_ -= bytes;
-  taken_of_first_ += bytes;
-  while (!on_the_way_.empty() && taken_of_first_ >= on_the_way_.front().bytes) {
-    const Sent sent = on_the_way_.front();
-    on_the_way_.pop_front();
-    taken_of_first_ -= sent.bytes;
-    if (sent.attempt != current_) continue;
-    (sent.stream == wire::OutputStream::out ? given_.out_bytes : given_.err_bytes) = sent.end;
-  }
+  window_.taken(bytes, current_, given_);
   if (watching_) around_.watch.given(*watching_, given_);
   advance();
 }

@@ -1,20 +1,22 @@
 #include "gpl/peer/identity.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <string_view>
 
+#include "drawn_number.h"
 #include "gpl/host/machine.h"
 #include "gpl/host/record.h"
 #include "gpl/posix/clock.h"
 #include "gpl/posix/error.h"
 #include "gpl/posix/fd.h"
 #include "gpl/posix/file.h"
+#include "hex_number.h"
 
 namespace gpl::peer {
 namespace {
@@ -48,30 +50,6 @@ Status sync_folder(const posix::Fd& folder, const std::string& state) {
   return success();
 }
 
-Result<std::uint64_t> draw() {
-  std::uint64_t number = 0;
-  while (number == 0) {
-    const ssize_t got = ::getrandom(&number, sizeof number, 0);
-    if (got < 0 && errno != EINTR) return posix::io_error("cannot draw a random number");
-    if (got != static_cast<ssize_t>(sizeof number)) number = 0;
-  }
-  return number;
-}
-
-std::string hex(std::uint64_t number) {
-  std::string text(16, '0');
-  for (std::size_t i = text.size(); i-- > 0; number >>= 4)
-    text[i] = "0123456789abcdef"[number & 15];
-  return text;
-}
-
-std::uint64_t from_hex(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && text.size() == 16 ? number : 0;
-}
-
 Result<Identity> decode(std::string_view bytes, const std::string& path) {
   const auto damaged = [&](const std::string& why) {
     return Error{Code::invalid, path + " is damaged (" + why +
@@ -87,7 +65,7 @@ Result<Identity> decode(std::string_view bytes, const std::string& path) {
   const std::int64_t peer = record.value().number("peer");
   const std::int64_t node = record.value().number("node");
   Identity identity;
-  identity.cluster = from_hex(record.value().get("cluster"));
+  identity.cluster = number_of_hex(record.value().get("cluster"));
   if (found_form != form || peer <= 0 || node <= 0 || identity.cluster == 0)
     return damaged("it lacks an id");
   identity.peer = PeerId{static_cast<std::uint64_t>(peer)};
@@ -102,10 +80,82 @@ std::string encode(const Identity& identity) {
   record.add("form", form);
   record.add("peer", static_cast<std::int64_t>(identity.peer.value));
   record.add("node", static_cast<std::int64_t>(identity.node.value));
-  record.add("cluster", hex(identity.cluster));
+  record.add("cluster", hex_number(identity.cluster));
   record.add("name", identity.name);
   record.add("founded_ms", identity.founded_at.since_epoch_ms);
   return record.encode();
+}
+
+std::string hex_of(const auth::KeyBytes& key) {
+  std::string text;
+  for (const std::uint8_t byte : key) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+std::optional<auth::KeyBytes> key_of(std::string_view text) {
+  auth::KeyBytes key{};
+  if (text.size() != 2 * key.size()) return std::nullopt;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const char* const digits = text.data() + 2 * i;
+    const auto [end, error] = std::from_chars(digits, digits + 2, key[i], 16);
+    if (error != std::errc() || end != digits + 2) return std::nullopt;
+  }
+  return key;
+}
+
+Result<auth::KeyPair> decode_key(std::string_view bytes, const std::string& path) {
+  const Result<host::Record> record = host::Record::decode(bytes);
+  if (record.ok() && record.value().number("form") > form)
+    return Error{Code::unsupported, path + " was written by a later version of gpl: run that one"};
+  const std::optional<auth::KeyBytes> secret = record.ok() && record.value().number("form") == form
+                                                   ? key_of(record.value().get("secret"))
+                                                   : std::nullopt;
+  if (!secret)
+    return Error{Code::invalid,
+                 path +
+                     " is damaged. Bring the file back from a copy, or remove it: a new one is "
+                     "made then, and secrets of jobs that wait here are lost"};
+  return auth::key_pair_of(*secret);
+}
+
+Result<auth::KeyPair> make_key(const posix::Fd& folder) {
+  const auth::KeyPair pair = auth::draw_key_pair();
+  host::Record record;
+  record.add("form", form);
+  record.add("secret", hex_of(pair.secret));
+  const Status written = posix::replace_file_at(folder.get(), "static.key", record.encode(),
+                                                posix::Durability::synced);
+  if (!written.ok()) return written.error();
+  return pair;
+}
+
+Result<Identity> make_identity(const std::string& state, std::uint64_t cluster) {
+  const Result<std::optional<Identity>> present = read_identity(state);
+  if (!present.ok()) return present.error();
+  if (present.value())
+    return Error{Code::busy, file_of(state) +
+                                 " is there already: this machine belongs to cluster " +
+                                 short_name(present.value()->cluster)};
+  const Result<posix::Fd> folder = made_folder(state);
+  if (!folder.ok()) return folder.error();
+  const Result<std::uint64_t> number = drawn_number();
+  if (!number.ok()) return number.error();
+  // Before the identity: who has one has both.
+  if (const auto key = make_key(folder.value()); !key.ok()) return key.error();
+  Identity identity;
+  // 63 bits, and never 0, whatever was drawn.
+  identity.peer = PeerId{number.value() >> 1 | 1};
+  identity.node = raft::NodeId{identity.peer.value};
+  identity.cluster = cluster;
+  identity.name = host::host_name();
+  identity.founded_at = posix::wall_clock();
+  const Status written = posix::replace_file_at(folder.value().get(), "identity", encode(identity),
+                                                posix::Durability::synced);
+  if (!written.ok()) return written.error();
+  return identity;
 }
 
 }  // namespace
@@ -121,29 +171,24 @@ Result<std::optional<Identity>> read_identity(const std::string& state) {
 }
 
 Result<Identity> found_identity(const std::string& state) {
-  const Result<std::optional<Identity>> present = read_identity(state);
-  if (!present.ok()) return present.error();
-  if (present.value())
-    return Error{Code::busy, file_of(state) +
-                                 " is there already: this machine belongs to cluster " +
-                                 short_name(present.value()->cluster)};
+  const Result<std::uint64_t> cluster = drawn_number();
+  if (!cluster.ok()) return cluster.error();
+  return make_identity(state, cluster.value());
+}
+
+Result<Identity> join_identity(const std::string& state, std::uint64_t cluster) {
+  assert(cluster != 0);
+  return make_identity(state, cluster);
+}
+
+Result<auth::KeyPair> static_key(const std::string& state) {
+  const std::string path = folder_of(state) + "/static.key";
+  const Result<std::string> bytes = posix::read_file_at(AT_FDCWD, path, most_identity_bytes);
+  if (bytes.ok()) return decode_key(bytes.value(), path);
+  if (bytes.error().code != Code::not_found) return bytes.error();
   const Result<posix::Fd> folder = made_folder(state);
   if (!folder.ok()) return folder.error();
-  const Result<std::uint64_t> number = draw();
-  if (!number.ok()) return number.error();
-  const Result<std::uint64_t> cluster = draw();
-  if (!cluster.ok()) return cluster.error();
-  Identity identity;
-  // 63 bits, and never 0, whatever was drawn.
-  identity.peer = PeerId{number.value() >> 1 | 1};
-  identity.node = raft::NodeId{identity.peer.value};
-  identity.cluster = cluster.value();
-  identity.name = host::host_name();
-  identity.founded_at = posix::wall_clock();
-  const Status written = posix::replace_file_at(folder.value().get(), "identity", encode(identity),
-                                                posix::Durability::synced);
-  if (!written.ok()) return written.error();
-  return identity;
+  return make_key(folder.value());
 }
 
 Status remove_identity(const std::string& state) {
@@ -151,13 +196,13 @@ Status remove_identity(const std::string& state) {
   if (!folder.ok() && folder.error().code == Code::not_found) return success();
   if (!folder.ok()) return folder.error();
   // The identity last: without it the rest means nothing.
-  for (const char* name : {"draining", "identity"}) {
+  for (const char* name : {"draining", "peers", "static.key", "identity"}) {
     if (Status removed = remove_file(folder.value(), state, name); !removed.ok()) return removed;
   }
   return sync_folder(folder.value(), state);
 }
 
-std::string short_name(std::uint64_t cluster) { return hex(cluster).substr(0, 4); }
+std::string short_name(std::uint64_t cluster) { return hex_number(cluster).substr(0, 4); }
 
 bool is_draining(const std::string& state) {
   return ::access((folder_of(state) + "/draining").c_str(), F_OK) == 0;

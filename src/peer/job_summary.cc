@@ -44,11 +44,16 @@ std::string place_words(const ClusterState& state, const Attempt& attempt) {
   return words;
 }
 
-void tell_attempts(const ClusterState& state, wire::JobSummary& summary) {
+void tell_attempts(const ClusterState& state, Instant now, wire::JobSummary& summary) {
   std::set<std::string> places;
   for (const AttemptId id : state.attempts_of(summary.id)) {
     const Attempt& attempt = *state.find_attempt(id);
     places.insert(place_words(state, attempt));
+    const PeerRecord& peer = *state.find_peer(attempt.peer);
+    // What runs there goes on, as far as anybody knows.
+    if (peer.down_at)
+      summary.why =
+          "lost contact with " + peer.offer.name + " for " + format_short(now - *peer.down_at);
     const auto* started = std::get_if<Started>(&attempt.state);
     if (started == nullptr) continue;
     if (!summary.started_at || started->at < *summary.started_at) summary.started_at = started->at;
@@ -107,6 +112,11 @@ std::string device_words(const Requirement& asked) {
 /// What it asks for, in a few words: what of that is missing takes the scheduler to say.
 std::string wait_for_room(const ClusterState& state, const Requirement& asked, Instant now) {
   if (std::string closed = closed_words(state, now); !closed.empty()) return closed;
+  for (const PeerId id : state.peers()) {
+    const PeerRecord& peer = *state.find_peer(id);
+    if (!asked.on.empty() && peer.offer.name == asked.on && peer.down_at)
+      return "waits for " + asked.on + ", unreachable for " + format_short(now - *peer.down_at);
+  }
   std::vector<std::string> parts;
   if (asked.gpus > 0) parts.push_back(device_words(asked));
   if (asked.cpus)
@@ -199,7 +209,7 @@ wire::JobSummary summarise(const ClusterState& state, JobId id, const ListingCon
   if (job->has_ended())
     tell_end(state, notes, summary);
   else if (job->under_way_count > 0)
-    tell_attempts(state, summary);
+    tell_attempts(state, now, summary);
   else
     tell_waiting(state, *job, context, now, summary);
   return summary;

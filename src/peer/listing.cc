@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpl/peer/admission.h"
 #include "gpl/peer/lending.h"
 
 namespace gpl::peer {
@@ -17,7 +18,7 @@ namespace {
 
 /// Of a query that is not about a range.
 bool is_asked(const wire::JobQuery& query, const JobRecord& job, const Submitter& asker) {
-  if (!query.everyone && job.submitter != asker) return false;
+  if (!query.everyone && !is_own(job, asker)) return false;
   return query.which != wire::JobQuery::Which::active || !job.has_ended();
 }
 
@@ -141,6 +142,7 @@ wire::ClusterStatus cluster_status(const ClusterState& state, const ClusterFacts
   status.leader = facts.leader;
   status.voters = facts.voters;
   status.can_lose = facts.can_lose;
+  status.unprotected = facts.unprotected;
   for (const PeerId peer : state.peers()) status.peers.push_back(summarise_peer(state, peer));
   std::sort(status.peers.begin(), status.peers.end(),
             [](const wire::PeerSummary& a, const wire::PeerSummary& b) {

@@ -51,13 +51,21 @@ void LocalAttempts::take(const wire::from_keeper::Listed& listed) {
   complete_ = true;
   std::vector<Fence> gone;
   for (const auto& [fence, attempt] : attempts_)
-    if (!attempt.told) gone.push_back(fence);
+    if (!attempt.told && attempt.ran_on == PeerId{}) gone.push_back(fence);
   for (const Fence& fence : gone) discarded(fence);
 }
 
 void LocalAttempts::keeper_lost() {
   complete_ = false;
   for (auto& [fence, attempt] : attempts_) attempt.told = false;
+}
+
+/// What it made is elsewhere: there is nothing to collect.
+void LocalAttempts::take_mirror(const Fence& fence, JobId job, TaskId task, PeerId ran_on) {
+  LocalAttempt& attempt = known(fence, job, task);
+  attempt.ran_on = ran_on;
+  attempt.collected = true;
+  changed_(job);
 }
 
 void LocalAttempts::not_collected(const Fence& fence, const Error& why) {

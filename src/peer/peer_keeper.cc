@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "gpl/core/overloaded.h"
+#include "gpl/peer/known_jobs.h"
 #include "gpl/peer/peer.h"
 #include "gpl/posix/clock.h"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr std::size_t most_delivered = 1000;
 constexpr Duration collect_again = seconds(10);
 constexpr Duration stage_again = seconds(2);
+constexpr int most_secret_looks = 30;  // a minute
 constexpr Duration clients_come_back = seconds(60);
 
 }  // namespace
@@ -24,7 +26,7 @@ void Peer::take(wire::KeeperToPeer message) {
             // A keeper that has just begun does not know yet what it offers.
             const auto* hello = std::get_if<to_leader::Hello>(&said.message);
             if (hello != nullptr && hello->offer.name.empty()) return;
-            parts_.consensus->receive(parts_.identity.peer, said.message);
+            parts_.consensus->to_leader(said.message);
           },
           [this](const wire::from_keeper::Prepare& asked) {
             parts_.attempts->take(asked);
@@ -59,10 +61,19 @@ void Peer::keeper_changed(bool connected) {
   come_back_ = parts_.loop.after(clients_come_back, [this] { let_go_of_unfollowed(); });
 }
 
+/// What is said of an attempt elsewhere goes to the copy of its output.
+void Peer::to_keeper(const wire::PeerToKeeper& message) {
+  if (const auto* follow = std::get_if<wire::to_keeper::Follow>(&message))
+    if (parts_.mirrors->has(follow->attempt)) return parts_.mirrors->follow(*follow);
+  if (const auto* watch = std::get_if<wire::to_keeper::Watch>(&message))
+    if (parts_.mirrors->has(watch->attempt)) return parts_.mirrors->watch(*watch);
+  parts_.keeper->send(message);
+}
+
 /// The last of a job's attached clients is gone.
 void Peer::abandoned(JobId job) {
   for (const Fence& fence : parts_.attempts->of(job))
-    parts_.keeper->send(wire::to_keeper::Follow{fence, false, 0, 0});
+    to_keeper(wire::to_keeper::Follow{fence, false, 0, 0});
 }
 
 /// The keeper goes on as if the clients of an earlier peer process were there. Those that live have
@@ -70,29 +81,57 @@ void Peer::abandoned(JobId job) {
 void Peer::let_go_of_unfollowed() {
   parts_.attempts->for_each([&](const LocalAttempt& attempt) {
     if (!attempt.outcome && !parts_.watch->is_attached(attempt.job))
-      parts_.keeper->send(wire::to_keeper::Follow{attempt.fence, false, 0, 0});
+      to_keeper(wire::to_keeper::Follow{attempt.fence, false, 0, 0});
   });
 }
 
-/// What is staged, and whose secrets these are, is in the state: without it the keeper waits.
+/// An attempt without files and secrets needs nothing from here: it is told so before it asks.
+void Peer::prepare_ahead(const LeaderToWorker& message) {
+  const auto* order = std::get_if<to_worker::Order>(&message);
+  const auto* start = order != nullptr ? std::get_if<to_worker::Start>(&order->what) : nullptr;
+  if (start == nullptr || !start->description.tree.empty() ||
+      !start->description.spec.secrets.empty())
+    return;
+  parts_.keeper->send(
+      wire::to_keeper::Prepared{start->fence, {}, parts_.watch->is_attached(start->job)});
+}
+
+/// What is staged, and whose secrets these are, is in the state: without it the keeper waits. The
+/// leader's order may be here before the entry of the log that it rests on.
 void Peer::prepare(const wire::from_keeper::Prepare& asked) {
-  if (!state_ready_) {
+  const ClusterState* state = state_ready_ ? parts_.consensus->state() : nullptr;
+  const JobRecord* job = state != nullptr ? state->find_job(asked.job) : nullptr;
+  if (state == nullptr || (job == nullptr && !is_forgotten(*state, asked.job))) {
     to_prepare_.push_back(asked);
     return;
   }
-  const auto stage = [this, asked] {
-    parts_.staging->prepare(asked.job, asked.task, asked.attempt, asked.tree,
-                            [this, asked](std::optional<FailedToStart> failure) {
-                              prepared(asked, std::move(failure));
-                            });
-  };
-  asked.tree.empty() ? stage() : parts_.pins->then(stage);
+  if (job == nullptr)
+    return prepared(asked, FailedToStart{0, 125, "its job is not known any more"});
+  if (asked.tree.empty()) return stage(asked);
+  if (pinned_.contains(asked.job)) return parts_.pins->then([this, asked] { stage(asked); });
+  const PeerId home = job->submitter.peer;
+  const std::uint64_t number = ++last_session_;
+  parts_.pulls->bring(asked.tree, home == parts_.identity.peer ? std::nullopt : std::optional(home),
+                      number, [this, asked, number](const Status& brought) {
+                        if (brought.ok()) {
+                          pin(asked.job, asked.tree);
+                          stage(asked);
+                        } else {
+                          prepared(asked, FailedToStart{0, 125,
+                                                        "its files could not be brought here: " +
+                                                            brought.error().message});
+                        }
+                        parts_.pins->then([this, number] { parts_.pulls->release(number); });
+                      });
+}
+
+void Peer::stage(const wire::from_keeper::Prepare& asked) {
+  parts_.staging->prepare(
+      asked.job, asked.task, asked.attempt, asked.tree,
+      [this, asked](std::optional<FailedToStart> failure) { prepared(asked, std::move(failure)); });
 }
 
 void Peer::prepared(const wire::from_keeper::Prepare& asked, std::optional<FailedToStart> failure) {
-  wire::to_keeper::Prepared prepared;
-  prepared.attempt = asked.attempt;
-  prepared.followed = parts_.watch->is_attached(asked.job);
   const ClusterState* state = parts_.consensus->state();
   if (state == nullptr) {
     to_prepare_.push_back(asked);
@@ -100,14 +139,6 @@ void Peer::prepared(const wire::from_keeper::Prepare& asked, std::optional<Faile
   }
   const JobRecord* job = state->find_job(asked.job);
   if (!failure && job == nullptr) failure = FailedToStart{0, 125, "its job is not known any more"};
-  if (!failure && !job->description->spec.secrets.empty()) {
-    Result<std::vector<wire::Secret>> secrets = parts_.secrets->find(job->request);
-    if (secrets.ok()) {
-      prepared.secrets = std::move(secrets).value();
-    } else {
-      failure = FailedToStart{0, 125, "its secrets are gone: " + secrets.error().message};
-    }
-  }
   // Not the job's fault, and over by itself.
   if (failure && short_of_space()) {
     to_prepare_.push_back(asked);
@@ -116,9 +147,45 @@ void Peer::prepared(const wire::from_keeper::Prepare& asked, std::optional<Faile
   }
   if (failure) {
     parts_.keeper->send(wire::to_keeper::NotPrepared{asked.attempt, std::move(*failure)});
+  } else if (job->description->spec.secrets.empty()) {
+    send_prepared(asked, std::vector<wire::Secret>());
   } else {
-    parts_.keeper->send(std::move(prepared));
+    find_secrets(asked, *job);
   }
+}
+
+/// Here, or with the peer that took the submit, or its second holder: one of them may be without a
+/// link for a moment.
+void Peer::find_secrets(const wire::from_keeper::Prepare& asked, const JobRecord& job) {
+  Result<std::vector<wire::Secret>> here = parts_.secrets->find(job.request);
+  const bool is_home = job.submitter.peer == parts_.identity.peer;
+  if (here.ok() || (is_home && parts_.mesh->up().empty()))
+    return send_prepared(asked, std::move(here));
+  std::vector<PeerId> from = parts_.mesh->up();
+  std::stable_partition(from.begin(), from.end(),
+                        [&](PeerId peer) { return peer == job.submitter.peer; });
+  parts_.holders->ask_secrets(
+      job.request, std::move(from), [this, asked](Result<std::vector<wire::Secret>> found) {
+        if (!found.ok() && ++secret_looks_[asked.attempt] < most_secret_looks) {
+          to_prepare_.push_back(asked);
+          stage_again_ = parts_.loop.after(stage_again, [this] { prepare_waiting(); });
+          return;
+        }
+        secret_looks_.erase(asked.attempt);
+        send_prepared(asked, std::move(found));
+      });
+}
+
+void Peer::send_prepared(const wire::from_keeper::Prepare& asked,
+                         Result<std::vector<wire::Secret>> secrets) {
+  if (!secrets.ok())
+    return parts_.keeper->send(wire::to_keeper::NotPrepared{
+        asked.attempt, FailedToStart{0, 125, "its secrets are gone: " + secrets.error().message}});
+  wire::to_keeper::Prepared prepared;
+  prepared.attempt = asked.attempt;
+  prepared.followed = parts_.watch->is_attached(asked.job);
+  prepared.secrets = std::move(secrets).value();
+  parts_.keeper->send(std::move(prepared));
 }
 
 void Peer::prepare_waiting() {
@@ -132,24 +199,29 @@ void Peer::collect_ended() {
   const ClusterState* state = parts_.consensus->state();
   if (state == nullptr) return;
   std::vector<Fence> forgotten;
-  std::vector<std::pair<Fence, StagingMode>> due;
+  std::vector<std::pair<Fence, const JobDescription*>> due;
   parts_.attempts->for_each([&](const LocalAttempt& attempt) {
-    if (!attempt.outcome) return;
+    if (!attempt.outcome || attempt.ran_on != PeerId{}) return;
     const JobRecord* job = state->find_job(attempt.job);
     if (job == nullptr) {
-      forgotten.push_back(attempt.fence);
+      // The leader may not have known of files that are kept here: they go when space is needed.
+      if (is_forgotten(*state, attempt.job) && !parts_.results->has(attempt.job, attempt.fence))
+        forgotten.push_back(attempt.fence);
     } else if (!attempt.collected && !collecting_.contains(attempt.fence)) {
-      due.emplace_back(attempt.fence, job->description->spec.staging);
+      due.emplace_back(attempt.fence, job->description.get());
     }
   });
   for (const Fence& fence : forgotten) discard(fence);
-  for (const auto& [fence, mode] : due) collect(*parts_.attempts->find(fence), mode);
+  for (const auto& [fence, job] : due) collect(*parts_.attempts->find(fence), *job);
 }
 
-void Peer::collect(const LocalAttempt& attempt, StagingMode mode) {
+void Peer::collect(const LocalAttempt& attempt, const JobDescription& job) {
+  const StagingMode mode = job.spec.staging;
   const Fence fence = attempt.fence;
   // Found before the keeper was connected anew.
   if (parts_.results->has(attempt.job, fence)) return parts_.attempts->collected(fence);
+  if (mode != StagingMode::none && parts_.staging->made_nothing(fence))
+    return parts_.attempts->collected(fence);
   collecting_.insert(fence);
   clearing_.insert(fence);
   parts_.staging->collect(
@@ -157,7 +229,7 @@ void Peer::collect(const LocalAttempt& attempt, StagingMode mode) {
       [this, fence](Result<std::vector<wire::ResultFile>> files) {
         found(fence, std::move(files));
       },
-      [this, fence] { cleared(fence); });
+      [this, fence] { cleared(fence); }, job.tree.empty());
 }
 
 /// Nothing but what is kept is left in its folder, which may go if it was to.
@@ -184,6 +256,7 @@ void Peer::found(const Fence& fence, Result<std::vector<wire::ResultFile>> files
 }
 
 void Peer::discard(const Fence& fence) {
+  if (parts_.mirrors->has(fence)) return parts_.mirrors->discard(fence);
   if (clearing_.contains(fence)) {
     to_discard_.insert(fence);
     return;

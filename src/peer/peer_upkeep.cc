@@ -65,6 +65,7 @@ PeerOffer Peer::offer_now() const {
       apply_limits(*probed_, options_.lending, local_minute_of_day(posix::wall_clock()),
                    is_draining(parts_.state_folder));
   if (disk_full_ && offer.closed.empty()) offer.closed = "its disk is full";
+  if (parts_.leaving && offer.closed.empty()) offer.closed = "it leaves the cluster";
   return offer;
 }
 
@@ -80,13 +81,16 @@ void Peer::each_hour() {
   hour_ = parts_.loop.after(hour, [this] { each_hour(); });
   const Instant now = posix::wall_clock();
   parts_.results->sweep(now);
+  let_go_of_held();
   // A tree whose pin is not set anew yet could go.
   if (pins_restored_)
     parts_.pool->submit(
         [store = parts_.store.get(), now] { (void)store->collect(store_limits, now); },
         Pool::Length::lengthy);
   const ClusterState* state = parts_.consensus ? parts_.consensus->state() : nullptr;
-  if (state == nullptr || !state_ready_ || !parts_.consensus->leads()) return;
+  if (state == nullptr || !state_ready_) return;
+  drop_old_secrets();
+  if (!parts_.consensus->leads()) return;
   Instant before = now + Duration{-history.count_ms};
   state->for_each_job([&](const JobRecord& job) {
     if (job.has_ended() && *job.ended_at < before && parts_.results->usage(job.id).files > 0)

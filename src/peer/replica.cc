@@ -60,6 +60,7 @@ Replica::Replica(const ReplicaOptions& options, Around around, Told told, store:
       wal_(std::move(wal)),
       state_(std::move(state)),
       applied_(restored.snapshot.index),
+      applied_term_(restored.snapshot.term),
       node_(options_.raft, std::move(restored), around.clock.now()),
       queue_(wal_, around.committer,
              {.send =
@@ -137,6 +138,10 @@ Status Replica::transfer(raft::NodeId to) {
   return ask<Status>([&](Moment now) { return node_.transfer(now, to); });
 }
 
+void Replica::reached(raft::NodeId id) {
+  feed([&](Moment now) { node_.reached(now, id); });
+}
+
 void Replica::perform() {
   fed_meanwhile_ = true;
   if (performing_) return;
@@ -187,6 +192,7 @@ void Replica::apply(raft::Entry& entry) {
     }
   }
   applied_ = entry.index;
+  applied_term_ = entry.term;
   forget_proposed_to(entry.index);
   bytes_since_snapshot_ += entry.data.size();
   told_.applied(done);
@@ -253,6 +259,7 @@ void Replica::received(const raft::SnapshotMark& mark, ClusterState state) {
           }),
       [](const Status&) {});
   applied_ = mark.index;
+  applied_term_ = mark.term;
   forget_proposed_to(mark.index);
   snapshot_index_ = mark.index;
   bytes_since_snapshot_ = 0;

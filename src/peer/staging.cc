@@ -1,5 +1,8 @@
 #include "gpl/peer/staging.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -8,6 +11,8 @@
 #include "gpl/artifact/tree_materialise.h"
 #include "gpl/peer/staged_attempt.h"
 #include "gpl/posix/clock.h"
+#include "gpl/posix/file.h"
+#include "gpl/posix/listing.h"
 
 namespace gpl::peer {
 namespace {
@@ -97,7 +102,8 @@ Status move_made(const artifact::ChunkStore& store, const StagedAttempt& attempt
 }
 
 Result<std::vector<wire::ResultFile>> gather(const artifact::ChunkStore& store,
-                                             const Subject& subject, StagingMode mode) {
+                                             const Subject& subject, StagingMode mode,
+                                             bool without_tree) {
   const Result<StagedAttempt> opened = StagedAttempt::open(subject.attempts_folder, subject.fence);
   if (!opened.ok()) return opened.error();
   const StagedAttempt& attempt = opened.value();
@@ -105,8 +111,9 @@ Result<std::vector<wire::ResultFile>> gather(const artifact::ChunkStore& store,
   const Result<std::optional<CollectedMark>> collected = attempt.collected();
   if (!collected.ok()) return collected.error();
   if (!collected.value()) {
-    const Result<std::optional<StagedMark>> mark = attempt.staged();
+    Result<std::optional<StagedMark>> mark = attempt.staged();
     if (!mark.ok()) return mark.error();
+    if (!mark.value() && without_tree) mark = std::optional(StagedMark{ContentId(), 0});
     // Without it the command had not begun, and has made nothing.
     if (mark.value()) {
       if (Status moved = move_made(store, attempt, *mark.value()); !moved.ok())
@@ -182,6 +189,15 @@ void Staging::prepare(JobId job, TaskId task, Fence fence, ContentId tree, Prepa
       length);
 }
 
+bool Staging::made_nothing(const Fence& fence) const {
+  const std::string folder = attempts_folder_ + "/" + StagedAttempt::name_of(fence);
+  if (::access((folder + "/files").c_str(), F_OK) == 0 || errno != ENOENT) return false;
+  const Result<posix::Fd> work = posix::open_folder(folder + "/work");
+  if (!work.ok()) return work.error().code == Code::not_found;
+  const Result<std::vector<std::string>> names = posix::names_in(work.value().get());
+  return names.ok() && names.value().empty();
+}
+
 void Staging::cancel(const Fence& fence) {
   const auto found = attempts_.find(fence);
   if (found == attempts_.end() || !found->second->interrupted) return;
@@ -203,7 +219,7 @@ void Staging::finish_prepare(const Fence& fence, const std::shared_ptr<std::atom
 }
 
 void Staging::collect(JobId job, TaskId task, Fence fence, StagingMode mode, Found found,
-                      Cleared cleared) {
+                      Cleared cleared, bool without_tree) {
   struct Work {
     Subject subject;
     Result<std::vector<wire::ResultFile>> files;
@@ -226,7 +242,9 @@ void Staging::collect(JobId job, TaskId task, Fence fence, StagingMode mode, Fou
     found(std::move(work->files));
   };
   attempt(fence).strand.submit(
-      [work, mode, &store = store_] { work->files = gather(store, work->subject, mode); },
+      [work, mode, without_tree, &store = store_] {
+        work->files = gather(store, work->subject, mode, without_tree);
+      },
       std::move(done), Pool::Length::lengthy);
 }
 

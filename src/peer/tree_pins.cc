@@ -1,6 +1,8 @@
 #include "gpl/peer/tree_pins.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,7 +25,8 @@ bool before(const artifact::Pin& one, const artifact::Pin& other) {
   return one.id != other.id ? one.id < other.id : one.owner < other.owner;
 }
 
-Status set_pins(const artifact::ChunkStore& store, std::vector<artifact::Pin> wanted) {
+Status set_pins(const artifact::ChunkStore& store, std::vector<artifact::Pin> wanted,
+                bool keep_clients) {
   std::sort(wanted.begin(), wanted.end(), before);
   Result<std::vector<artifact::Pin>> there = store.pins();
   if (!there.ok()) return there.error();
@@ -34,7 +37,8 @@ Status set_pins(const artifact::ChunkStore& store, std::vector<artifact::Pin> wa
     if (Status added = store.pin(pin, posix::Durability::none); !added.ok()) return added;
   }
   for (const artifact::Pin& pin : pins) {
-    const bool ours = pin.owner.starts_with(of_jobs) || pin.owner.starts_with(of_clients);
+    const bool ours =
+        pin.owner.starts_with(of_jobs) || (!keep_clients && pin.owner.starts_with(of_clients));
     if (!ours || std::binary_search(wanted.begin(), wanted.end(), pin, before)) continue;
     if (Status removed = store.unpin(pin); !removed.ok()) return removed;
   }
@@ -51,19 +55,33 @@ void TreePins::run(std::function<Status()> work, Done done) {
                  });
 }
 
-void TreePins::restore(std::vector<std::pair<JobId, ContentId>> jobs, Done done) {
-  run(
-      [&store = store_, jobs = std::move(jobs)]() -> Status {
+void TreePins::restore(std::vector<std::pair<JobId, ContentId>> jobs, bool keep_clients,
+                       Restored done) {
+  auto restored = std::make_shared<Result<std::vector<JobId>>>(std::vector<JobId>());
+  strand_.submit(
+      [&store = store_, jobs = std::move(jobs), keep_clients, restored] {
+        std::map<ContentId, bool> is_whole;  // many jobs run on one tree
         std::vector<artifact::Pin> wanted;
         for (const auto& [job, tree] : jobs) {
           if (tree.empty()) continue;
           Result<artifact::Pin> pin = pin_of(job, tree);
-          if (!pin.ok()) return pin.error();
+          if (!pin.ok()) {
+            *restored = std::move(pin).error();
+            return;
+          }
+          const auto [known, added] = is_whole.try_emplace(tree, false);
+          if (added) {
+            const Result<bool> whole = store.is_whole(pin.value().id);
+            known->second = whole.ok() && whole.value();
+          }
+          if (!known->second) continue;
+          restored->value().push_back(job);
           wanted.push_back(std::move(pin).value());
         }
-        return set_pins(store, std::move(wanted));
+        if (Status set = set_pins(store, std::move(wanted), keep_clients); !set.ok())
+          *restored = std::move(set).error();
       },
-      std::move(done));
+      [restored, done = std::move(done)] { done(std::move(*restored)); });
 }
 
 void TreePins::pin(JobId job, const ContentId& tree, Done done) {

@@ -241,6 +241,44 @@ TEST_CASE("an empty cluster says that there are no jobs, a long one how many are
             .ends_with("\nand 1300 more that have not ended: gpl status --all --everyone\n"));
 }
 
+TEST_CASE("peers are shown with their part in the consensus, where they are reached, and labels") {
+  wire::PeerSummary lab1 = peer("lab1");
+  lab1.part = "leader";
+  lab1.address = "10.0.0.7:7457";
+  lab1.view.labels = {{"rack", "7"}, {"gpu", "big"}};
+  wire::PeerSummary lab2 = peer("lab2");
+  lab2.part = "learner";
+  lab2.state = "unreachable";
+  lab2.view.unreachable_since = before(120);
+  lab2.view.accelerators = {card(AcceleratorKind::cuda, 0)};
+  CHECK(links_text({lab1, lab2}, {now, std::nullopt}) ==
+        "PEER  STATE           PART     ADDRESS        CPUS  MEMORY     DEVICES  LABELS\n"
+        "lab1  up 3h           leader   10.0.0.7:7457  0/32  0/125 GiB  -        rack=7, gpu=big\n"
+        "lab2  unreachable 2m  learner  not linked     -     -          cuda 1   -\n");
+  CHECK(links_text({}, {now, std::nullopt}).empty());
+}
+
+TEST_CASE("what another machine says of itself does not steer the terminal") {
+  wire::PeerSummary odd = peer("lab\x1b[1m");
+  odd.part = odd.address = odd.state = "\x1b[2J";
+  odd.view.labels = {{"\x1b[3m", "\a"}};
+  const std::string text = links_text({odd}, {now, std::nullopt});
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('\a') == std::string::npos);
+}
+
+TEST_CASE("a second peer that does not keep up is said to protect from nothing") {
+  wire::ClusterStatus status;
+  status.cluster = "7f3a";
+  status.leader = "lab1";
+  status.voters = 1;
+  status.peers = {peer("lab1"), peer("lab2")};
+  status.unprotected = true;
+  CHECK(cluster_line(status) ==
+        "cluster 7f3a · leader lab1 · 1 voter of 2 peers · unprotected: the second peer does not "
+        "keep up, or is away\n");
+}
+
 TEST_CASE("a single job is told whole") {
   wire::JobSummary cancelled = running(12);
   cancelled.state = "ended";

@@ -143,3 +143,21 @@ TEST_CASE("jobs are somebody's own by client key, or by peer and user") {
   CHECK_FALSE(is_own(job, Submitter{"", test::lab2, 1000}));
   CHECK_FALSE(is_own(job, Submitter{"key", test::lab1, 1000}));
 }
+
+TEST_CASE("a job of a client's key is that key's, by whatever peer it asks") {
+  JobRecord job;
+  job.submitter = {"mine", test::lab1, 0};
+  CHECK(is_own(job, {"mine", test::lab1, 0}));
+  CHECK(is_own(job, {"mine", test::lab2, 0}));
+  CHECK_FALSE(is_own(job, {"other", test::lab1, 0}));
+  CHECK_FALSE(is_own(job, {"", test::lab1, 0}));
+}
+
+TEST_CASE("a job of a person of a machine is nobody's with a key, nor of that uid elsewhere") {
+  JobRecord job;
+  job.submitter = {"", test::lab1, 1000};
+  CHECK(is_own(job, {"", test::lab1, 1000}));
+  CHECK_FALSE(is_own(job, {"", test::lab1, 1001}));
+  CHECK_FALSE(is_own(job, {"", test::lab2, 1000}));
+  CHECK_FALSE(is_own(job, {"mine", test::lab1, 1000}));
+}

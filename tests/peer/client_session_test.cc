@@ -320,15 +320,28 @@ TEST_CASE("a wait tells each job as it ends, then that this was all") {
   const auto client = scene.connect();
   const JobId first = scene.submit(*client);
   const JobId second = scene.submit(*client);
-  const std::uint32_t wait = client->ask(wire::WaitFor{{second, first, JobId{99}}});
+  const std::uint32_t wait = client->ask(wire::WaitFor{{second, first}});
   scene.keeper->end(scene.begin(first), Exited{0});
   scene.keeper->end(scene.begin(second), Exited{7});
   client->await<wire::Done>(wait);
   CHECK(client->told<wire::JobEnded>(wait) ==
-        std::vector{wire::JobEnded{JobId{99}, std::nullopt, Lost{"the job is not known any more"}},
-                    wire::JobEnded{first, std::nullopt, Exited{0}},
+        std::vector{wire::JobEnded{first, std::nullopt, Exited{0}},
                     wire::JobEnded{second, TaskId{0}, Exited{7}}});
   client->await<wire::Done>(client->ask(wire::WaitFor{{}}));
+}
+
+TEST_CASE("a job that has not reached this peer yet is waited for until it has ended") {
+  PeerScene scene;
+  const auto client = scene.connect();
+  const std::uint32_t wait = client->ask(wire::WaitFor{{JobId{1}}});
+  client->ask_for<wire::ClusterStatus>(wire::AskCluster{});
+  CHECK(client->count(wait) == 0);
+  const JobId job = scene.submit(*client);
+  REQUIRE(job == JobId{1});
+  scene.keeper->end(scene.begin(job), Exited{0});
+  client->await<wire::Done>(wait);
+  CHECK(client->told<wire::JobEnded>(wait) ==
+        std::vector{wire::JobEnded{job, std::nullopt, Exited{0}}});
 }
 
 TEST_CASE("a long list of large jobs comes in answers that fit, whole and in order") {

@@ -30,11 +30,12 @@ struct Scene {
   TemporaryFolder folder;
   std::unique_ptr<net::Loop> loop = make_loop();
   std::unique_ptr<Consensus> consensus;
-  std::vector<std::string> told;  // "applied 2", "leading", "closed", "done 2"
-  int leading = 0;
+  std::vector<std::string> told;  // "applied 2", "ready", "done"
+  int ready = 0;
+  int leader_changes = 0;
   std::vector<Error> closed;
   std::vector<std::string> notes;
-  std::vector<std::pair<PeerId, LeaderToWorker>> sent;
+  std::vector<LeaderToWorker> sent;
 
   Result<std::unique_ptr<Consensus>> try_open(bool found) {
     ConsensusOptions options;
@@ -46,17 +47,18 @@ struct Scene {
     what.applied = [this](const AppliedEntry& entry) {
       if (!entry.commands.empty()) told.push_back("applied " + std::to_string(entry.index));
     };
-    what.leading = [this] {
-      ++leading;
-      told.push_back("leading");
+    what.ready = [this] {
+      ++ready;
+      told.push_back("ready");
     };
-    what.send = [this](PeerId to, const LeaderToWorker& message) {
-      sent.emplace_back(to, message);
-    };
+    what.leader_changed = [this] { ++leader_changes; };
+    what.to_worker = [this](const LeaderToWorker& message) { sent.push_back(message); };
     what.note = [this](const std::string& note) { notes.push_back(note); };
     what.closed = [this](const Error& error) { closed.push_back(error); };
     return Consensus::open(
         *loop, std::move(options), [](const ClusterState&, Instant) { return Placements{}; },
+        {[] { return std::vector<PeerId>{}; }, [](PeerId, const wire::LinkMessage&) {},
+         [](PeerId) -> const wire::LinkHello* { return nullptr; }},
         std::move(what));
   }
   void open(bool found) {
@@ -69,8 +71,8 @@ struct Scene {
     run_until(*loop, holds);
   }
   void lead() {
-    const int before = leading;
-    until([&] { return leading > before; });
+    const int before = ready;
+    until([&] { return ready > before && consensus->leads(); });
   }
   Result<Applied> propose(Command command) {
     std::optional<Result<Applied>> answer;
@@ -102,7 +104,7 @@ TEST_CASE("a cluster is founded, leads once, and takes what is proposed") {
   CHECK(first < second);
   REQUIRE(scene.consensus->state() != nullptr);
   CHECK(scene.consensus->state()->find_job(second) != nullptr);
-  CHECK(scene.leading == 1);
+  CHECK(scene.ready == 1);
   CHECK(scene.notes.empty());
 }
 
@@ -168,13 +170,14 @@ TEST_CASE("a worker that says hello is answered by the leader") {
   Scene scene;
   scene.open(true);
   const to_leader::Hello hello{{5}, "keeper", {}, {}, {}};
-  scene.consensus->receive(lab, hello);
+  scene.consensus->to_leader(hello);
   CHECK(scene.sent.empty());  // it does not lead yet
   scene.lead();
-  scene.consensus->receive(lab, hello);
+  CHECK(scene.leader_changes == 1);
+  scene.consensus->to_leader(hello);
+  scene.until([&] { return !scene.sent.empty(); });
   REQUIRE(scene.sent.size() == 1);
-  CHECK(scene.sent[0].first == lab);
-  CHECK(std::holds_alternative<to_worker::Welcome>(scene.sent[0].second));
+  CHECK(std::holds_alternative<to_worker::Welcome>(scene.sent[0]));
 }
 
 TEST_CASE("who proposes when told has an answer of his own") {
@@ -229,12 +232,12 @@ TEST_CASE("when the log cannot be written what was proposed fails, and it is ope
     CHECK(each.error().code != Code::invalid);  // 2 would be said of it
     CHECK_FALSE(each.error().message.empty());
   }
-  CHECK(scene.leading == 1);
+  CHECK(scene.ready == 1);
   scene.lead();
   CHECK_FALSE(scene.consensus->failure().has_value());
   CHECK(scene.consensus->state()->find_job(kept) != nullptr);
   CHECK(scene.propose(submit(5)).ok());
-  CHECK(scene.leading == 2);
+  CHECK(scene.ready == 2);
 }
 
 TEST_CASE("while it is being opened again there is no state, rather than an old one") {
@@ -253,7 +256,7 @@ TEST_CASE("while it is being opened again there is no state, rather than an old 
     always = always && (state == nullptr || state->find_job(job) != nullptr);
     // Why nothing is known must be told as long as that is so.
     always = always && (state != nullptr || scene.consensus->failure().has_value());
-    return scene.leading == 2;
+    return scene.ready == 2;
   });
   CHECK(always);
 }
@@ -264,7 +267,7 @@ TEST_CASE("on a disk that stays full nobody is told that the log is open again")
   scene.lead();
   scene.make_job(1);
   std::vector<std::string> meanwhile;
-  int leading = 0;
+  int ready = 0;
   {
     const FullDisk full;
     scene.consensus->propose(submit(2), [](const Result<Applied>&) {});
@@ -273,10 +276,10 @@ TEST_CASE("on a disk that stays full nobody is told that the log is open again")
     const Moment enough = scene.loop->now() + milliseconds(2500);
     scene.until([&] { return scene.loop->now() >= enough; });
     meanwhile = scene.notes;
-    leading = scene.leading;
+    ready = scene.ready;
   }
   CHECK(meanwhile.empty());
-  CHECK(leading == 1);
+  CHECK(ready == 1);
   scene.lead();
   CHECK(scene.notes == std::vector<std::string>{"the log is open again"});
 }

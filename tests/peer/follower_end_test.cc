@@ -123,10 +123,24 @@ TEST_CASE("a job that was cancelled before it began ends as that") {
 
 TEST_CASE("a job that is not known any more is refused") {
   Scene scene;
-  scene.follow(JobId{99});
+  const JobId job = scene.submit();
+  scene.apply(command::Cancel{job, std::nullopt, Instant{2}});
+  scene.apply(command::Prune{Instant{3}, Instant{4}});
+  scene.follow(job);
   REQUIRE(scene.told<wire::Refused>().size() == 1);
   CHECK(scene.told<wire::Refused>()[0].exit_code == 125);
   CHECK(scene.over);
+}
+
+TEST_CASE("a job that has not reached this peer yet is waited for") {
+  Scene scene;
+  const JobId job{1};
+  scene.follow(job);
+  CHECK(scene.answers.empty());
+  CHECK(scene.submit() == job);
+  scene.apply(command::Cancel{job, std::nullopt, Instant{2}});
+  run_ready(*scene.loop);
+  CHECK(scene.told<wire::JobEnded>() == std::vector{wire::JobEnded{job, task0, Cancelled{}}});
 }
 
 TEST_CASE("output that cannot be read is said so, once") {

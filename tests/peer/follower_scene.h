@@ -32,14 +32,14 @@ struct FollowerScene {
   std::unique_ptr<Follower> follower;
 
   FollowerScene() {
-    bool leads = false;
     Consensus::Told told;
     told.applied = [this](const AppliedEntry& entry) {
       for (const Applied& result : entry.results)
         for (const JobId job : result.ended) news.changed(job);
     };
-    told.leading = [&] { leads = true; };
-    told.send = [](PeerId, const LeaderToWorker&) {};
+    told.ready = [] {};
+    told.leader_changed = [] {};
+    told.to_worker = [](const LeaderToWorker&) {};
     told.note = [](const std::string&) {};
     told.closed = [](const Error&) {};
     ConsensusOptions options;
@@ -49,10 +49,10 @@ struct FollowerScene {
     options.segment_bytes = 256 * 1024;
     auto opened = Consensus::open(
         *loop, std::move(options), [](const ClusterState&, Instant) { return Placements{}; },
-        std::move(told));
+        no_others(), std::move(told));
     REQUIRE(opened.ok());
     consensus = std::move(opened).value();
-    run_until(*loop, [&] { return leads; });
+    run_until(*loop, [&] { return consensus->leads() && consensus->state() != nullptr; });
     PeerOffer offer;
     offer.name = "lab";
     offer.host.cpus = 4;
@@ -63,6 +63,10 @@ struct FollowerScene {
   FollowerScene(const FollowerScene&) = delete;
   FollowerScene& operator=(const FollowerScene&) = delete;
 
+  static Reach no_others() {
+    return {[] { return std::vector<PeerId>{}; }, [](PeerId, const wire::LinkMessage&) {},
+            [](PeerId) -> const wire::LinkHello* { return nullptr; }};
+  }
   Applied apply(Command command) {
     std::optional<Result<Applied>> done;
     consensus->propose(std::move(command),
@@ -116,7 +120,11 @@ struct FollowerScene {
     follower = std::make_unique<Follower>(
         *loop,
         Follower::Around{*consensus, attempts, news, watch,
-                         [this](const Fence& fence) { return folder / name(fence); }, "lab"},
+                         [this](const Fence& fence) { return folder / name(fence); },
+                         [](PeerId peer) {
+                           return peer == PeerId{} ? std::string("lab")
+                                                   : "lab" + std::to_string(peer.value);
+                         }},
         std::move(question),
         Follower::Told{[this](wire::Answer answer) { answers.push_back(std::move(answer)); },
                        [this] { over = true; }});

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <string>
 
 #include "gpl/host/machine.h"
@@ -133,4 +134,77 @@ TEST_CASE("draining is said and taken back") {
 TEST_CASE("a cluster is told by four digits") {
   CHECK(gpl::peer::short_name(0x7f3a'0000'0000'0001) == "7f3a");
   CHECK(gpl::peer::short_name(1) == "0000");
+}
+
+TEST_CASE("who joins is of the cluster that it joins, and somebody of its own") {
+  const TemporaryFolder folder;
+  const Identity founder = founded(folder / "one");
+  const auto joined = gpl::peer::join_identity(folder / "other", founder.cluster);
+  REQUIRE(joined.ok());
+  CHECK(joined.value().cluster == founder.cluster);
+  CHECK(joined.value().peer != founder.peer);
+  CHECK(joined.value().peer.value != 0);
+  CHECK(joined.value().node.value == joined.value().peer.value);
+  CHECK(gpl::peer::read_identity(folder / "other").value() == joined.value());
+}
+
+TEST_CASE("who belongs to a cluster does not join another") {
+  const TemporaryFolder folder;
+  const Identity identity = founded(folder.path());
+  const auto again = gpl::peer::join_identity(folder.path(), identity.cluster + 1);
+  REQUIRE(!again.ok());
+  CHECK(again.error().code == Code::busy);
+  CHECK(gpl::peer::read_identity(folder.path()).value() == identity);
+}
+
+TEST_CASE("the static key is made with the identity, for its owner's eyes, and stays") {
+  const TemporaryFolder folder;
+  founded(folder.path());
+  struct stat status;
+  REQUIRE(::stat((folder / "peer/static.key").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  const auto key = gpl::peer::static_key(folder.path());
+  REQUIRE(key.ok());
+  CHECK(key.value() == gpl::auth::key_pair_of(key.value().secret));
+  CHECK(gpl::peer::static_key(folder.path()).value() == key.value());
+}
+
+TEST_CASE("two peers have different static keys") {
+  const TemporaryFolder folder;
+  founded(folder / "one");
+  founded(folder / "other");
+  CHECK(gpl::peer::static_key(folder / "one").value().secret !=
+        gpl::peer::static_key(folder / "other").value().secret);
+}
+
+TEST_CASE("a folder of before static keys gets one") {
+  const TemporaryFolder folder;
+  founded(folder.path());
+  std::filesystem::remove(folder / "peer/static.key");
+  const auto key = gpl::peer::static_key(folder.path());
+  REQUIRE(key.ok());
+  CHECK(gpl::peer::static_key(folder.path()).value() == key.value());
+}
+
+TEST_CASE("a damaged static key is not replaced in silence") {
+  const TemporaryFolder folder;
+  founded(folder.path());
+  const std::string whole = folder.read("peer/static.key");
+  for (const std::string& bytes :
+       {std::string(), whole.substr(0, whole.size() - 2), whole.substr(0, whole.size() - 2) + "g",
+        std::string("form=1\0secret=\0", 15)}) {
+    folder.write("peer/static.key", bytes);
+    const auto key = gpl::peer::static_key(folder.path());
+    REQUIRE(!key.ok());
+    CHECK(key.error().code == Code::invalid);
+    CHECK(key.error().message.starts_with(folder / "peer/static.key is damaged"));
+  }
+}
+
+TEST_CASE("who leaves leaves no static key and no addresses behind") {
+  const TemporaryFolder folder;
+  founded(folder.path());
+  folder.write("peer/peers", "hints");
+  REQUIRE(gpl::peer::remove_identity(folder.path()).ok());
+  CHECK(std::filesystem::is_empty(folder / "peer"));
 }

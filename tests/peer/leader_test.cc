@@ -254,6 +254,19 @@ TEST_CASE("a member begins to lead once its term's first entry is applied, not w
   CHECK_FALSE(led.leader.wake_at());
   trio.settle();
   REQUIRE(trio.a.node().leads());
+  CHECK(led.sent.size() == 1);  // what was said meanwhile is heard
+  led.hello();
+  CHECK(led.sent.size() == 2);
+}
+
+TEST_CASE("a peer that leaves is not heard any more, and not announced") {
+  Trio trio;
+  Led led(trio.a, trio.clock);
+  trio.elect(trio.a);
+  led.leader.leaves(ana);
+  led.hello();
+  CHECK(led.sent.empty());
+  led.leader.may_return(ana);
   led.hello();
   CHECK(led.sent.size() == 1);
 }

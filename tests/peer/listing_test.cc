@@ -119,6 +119,20 @@ TEST_CASE("the cluster's status lists what runs, then the queue, then what is he
   for (const JobSummary& job : status.active) CHECK(job == summary_of(cluster, job.id));
 }
 
+TEST_CASE("what the consensus knows of the cluster is told as it is") {
+  const Cluster cluster;
+  const auto status = gpl::peer::cluster_status(cluster.state, {"7f3a", "", 5, 2, true}, {}, later);
+  CHECK(status.leader.empty());
+  CHECK(status.voters == 5);
+  CHECK(status.can_lose == 2);
+  CHECK(status.unprotected);
+  // Its part and where it is reached are known to the peer that is asked, not to the state.
+  for (const auto& peer : status.peers) {
+    CHECK(peer.part.empty());
+    CHECK(peer.address.empty());
+  }
+}
+
 TEST_CASE("of many active jobs the first are listed, and how many more there are") {
   Cluster cluster;
   for (int i = 0; i < 250; ++i) cluster.add(one_task());

@@ -131,7 +131,7 @@ TEST_CASE("what a peer leaves behind is cleaned up, and it can found anew") {
   std::filesystem::create_directories(scene.state);
   scene.keeper.emplace(*scene.loop, scene.state);
   scene.start();
-  CHECK(scene.peer->founded());
+  CHECK(scene.peer->begin() == Peer::Begin::founded);
 }
 
 TEST_CASE("a client that goes while the peer waits to leave keeps it from nothing") {

@@ -116,6 +116,7 @@ class ActedKeeper {
 
   void welcome() {
     watched_.clear();
+    prepared_ahead_.clear();
     for (const auto& [fence, acted] : attempts_) {
       const auto& [job, task] = std::pair(acted.order.job, acted.order.task);
       if (acted.outcome)
@@ -136,7 +137,11 @@ class ActedKeeper {
     put(fence, "stderr", "");
     const wire::from_keeper::Prepare prepare{fence, order.job, order.task, order.description.tree};
     attempts_[fence].order = std::move(order);
-    link.say(prepare);
+    // What needs nothing of the peer may have been told so before.
+    if (const auto ahead = prepared_ahead_.extract(fence))
+      take(ahead.mapped());
+    else
+      link.say(prepare);
   }
 
   void say_ended(const Fence& fence) {
@@ -178,6 +183,10 @@ class ActedKeeper {
   }
 
   void take(const wire::to_keeper::Prepared& prepared) {
+    if (!attempts_.contains(prepared.attempt)) {
+      prepared_ahead_.insert_or_assign(prepared.attempt, prepared);
+      return;
+    }
     Acted& acted = attempts_.at(prepared.attempt);
     if (std::exchange(acted.prepared, true)) return;
     acted.secrets = prepared.secrets;
@@ -196,6 +205,7 @@ class ActedKeeper {
   std::optional<Worker> worker_;
   net::Timer timer_;
   std::map<Fence, Acted> attempts_;
+  std::map<Fence, wire::to_keeper::Prepared> prepared_ahead_;
   std::set<Fence> watched_;
   std::vector<Fence> ending_;
   PeerOffer offer_;
@@ -205,14 +215,9 @@ class ActedKeeper {
 /// A client on the test's own loop: asks, and keeps what it is answered.
 class TestClient {
  public:
-  TestClient(net::Loop& loop, const std::string& path, bool greets = true) : loop_(loop) {
-    posix::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    REQUIRE(path.size() < sizeof address.sun_path);
-    std::copy(path.begin(), path.end(), address.sun_path);
-    REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
-            0);
+  TestClient(net::Loop& loop, const std::string& path, bool greets = true)
+      : TestClient(loop, connected(path), greets) {}
+  TestClient(net::Loop& loop, posix::Fd socket, bool greets = true) : loop_(loop) {
     net::ConnectionOptions options;
     options.frame_limit_bytes = wire::frame_limit_bytes;
     auto made = net::Connection::adopt(loop, std::move(socket), options,
@@ -277,6 +282,16 @@ class TestClient {
   }
 
  private:
+  static posix::Fd connected(const std::string& path) {
+    posix::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    REQUIRE(path.size() < sizeof address.sun_path);
+    std::copy(path.begin(), path.end(), address.sun_path);
+    REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+            0);
+    return socket;
+  }
   template <class T>
   bool refused(std::uint32_t question) const {
     return !told<wire::Refused>(question).empty();
@@ -299,6 +314,7 @@ struct PeerScene {
   TemporaryFolder folder;
   std::string state = folder / "state";
   std::unique_ptr<net::Loop> loop = make_loop();
+  auth::Key key = auth::Key::draw();
   std::vector<std::string> troubles;
   std::optional<ActedKeeper> keeper;
   std::unique_ptr<Peer> peer;
@@ -315,6 +331,9 @@ struct PeerScene {
 
   Result<std::unique_ptr<Peer>> try_open() {
     PeerOptions options;
+    options.key = key;
+    options.listen = net::PeerAddress{"127.0.0.1", 0};
+    options.mdns = false;
     options.state_folder = state;
     options.program = "/bin/false";
     options.lending.cpus = 1;

@@ -27,7 +27,7 @@ wire::Follow follow(JobId job) {
 
 TEST_CASE("a job is submitted, runs, and its client has its output and its code") {
   PeerScene scene;
-  CHECK(scene.peer->founded());
+  CHECK(scene.peer->begin() == Peer::Begin::founded);
   const auto client = scene.connect();
   const std::uint32_t question = client->ask(scene.a_job(true));
   const JobId job = client->await<wire::Submitted>(question).job;
@@ -57,7 +57,7 @@ TEST_CASE("a job goes on while its peer is started anew, and no byte is lost or 
   scene.keeper->write(fence, "meanwhile\n");
 
   scene.open();
-  CHECK_FALSE(scene.peer->founded());
+  CHECK(scene.peer->begin() == Peer::Begin::resumed);
   client = scene.connect();
   wire::Follow again = follow(job);
   again.attached = true;

@@ -10,7 +10,7 @@ namespace {
 std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
   for (const auto& some : {election_scenarios(), membership_scenarios(), storage_scenarios(),
-                           load_scenarios(), loss_scenarios()})
+                           load_scenarios(), loss_scenarios(), two_peer_scenarios()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -27,6 +27,7 @@ std::vector<Scenario> membership_scenarios();
 std::vector<Scenario> storage_scenarios();
 std::vector<Scenario> load_scenarios();
 std::vector<Scenario> loss_scenarios();
+std::vector<Scenario> two_peer_scenarios();
 
 bool scenario_exists(const std::string& name);
 /// All of them, or one. Prints `ok NAME: ...` or what went wrong, and `N passed, N failed`; returns

@@ -123,8 +123,8 @@ T arbitrary(Prng& random) {
   } else if constexpr (is_variant<T>) {
     return arbitrary_variant<T>(random, std::make_index_sequence<std::variant_size_v<T>>());
   } else if constexpr (is_shared<T>) {
-    using Held = std::remove_const_t<typename T::element_type>;
-    return std::make_shared<const Held>(arbitrary<Held>(random));
+    using Pointee = std::remove_const_t<typename T::element_type>;
+    return std::make_shared<const Pointee>(arbitrary<Pointee>(random));
   } else {
     return arbitrary_struct<T>(random);
   }

@@ -1,11 +1,13 @@
-// What a command line, a peer and a keeper say to each other: who may send what more, and what is
+// What a command line, peers and a keeper say to each other: who may send what more, and what is
 // refused.
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "all_fields.h"
 #include "arbitrary.h"
@@ -82,6 +84,8 @@ TEST_CASE("hellos of a newer gpl may say more") {
   const KeeperHello keeper{1, 3, "2.0.0", "boot/1/2"};
   takes_more(PeerToKeeper(keeper), keeper);
   takes_more(KeeperToPeer(keeper), keeper);
+  const auto link = some<LinkHello>(1);
+  takes_more(LinkMessage(link), link);
 }
 
 TEST_CASE("what a newer peer lists may say more of each") {
@@ -96,6 +100,8 @@ TEST_CASE("what a newer peer lists may say more of each") {
   takes_more(PeerMessage{7, cluster}, cluster);
   const auto file = some<ResultFile>(8);
   takes_more(PeerMessage{7, Results{{file, some<ResultFile>(9)}, std::nullopt}}, file);
+  const auto notes = some<JobNotesAre>(10);
+  takes_more(PeerMessage{7, notes}, notes);
 }
 
 TEST_CASE("nothing may be missing of what is known, also where more may follow") {
@@ -138,6 +144,7 @@ TEST_CASE("no question or order may ask for more than is understood") {
   refuse_more<Question>([](Question body) { return ClientMessage{7, std::move(body)}; });
   refuse_more<PeerToKeeper>([](PeerToKeeper message) { return message; });
   refuse_more<KeeperToPeer>([](KeeperToPeer message) { return message; });
+  refuse_more<LinkMessage>([](LinkMessage message) { return message; });
 }
 
 TEST_CASE("no answer may say more than is understood, lists of jobs and peers aside") {
@@ -152,16 +159,30 @@ std::string refusal(const std::string& bytes) {
   return decoded.error().message;
 }
 
+/// The first number that no alternative of V has.
+template <class V>
+constexpr char unknown = static_cast<char>(std::variant_size_v<V>);
+template <class V>
+std::string no_alternative(std::size_t at) {
+  return "there is no alternative " + std::to_string(std::variant_size_v<V>) + " at byte " +
+         std::to_string(at);
+}
+
 TEST_CASE("a message of a kind that is not known is refused") {
-  using namespace std::string_literals;
-  CHECK(refusal<ClientMessage>("\x01\x92\x07\x92\x1b\x90"s) ==
-        "message of a client: field 2 of client message: there is no alternative 27 at byte 4");
-  CHECK(refusal<PeerMessage>("\x01\x92\x07\x92\x11\x90"s) ==
-        "message to a client: field 2 of peer message: there is no alternative 17 at byte 4");
-  CHECK(refusal<PeerToKeeper>("\x01\x92\x0f\x90"s) ==
-        "message to the keeper: there is no alternative 15 at byte 2");
-  CHECK(refusal<KeeperToPeer>("\x01\x92\x0b\x90"s) ==
-        "message of the keeper: there is no alternative 11 at byte 2");
+  const auto in_envelope = [](char kind) {
+    return std::string("\x01\x92\x07\x92") + kind + '\x90';
+  };
+  const auto bare = [](char kind) { return std::string("\x01\x92") + kind + '\x90'; };
+  CHECK(refusal<ClientMessage>(in_envelope(unknown<Question>)) ==
+        "message of a client: field 2 of client message: " + no_alternative<Question>(4));
+  CHECK(refusal<PeerMessage>(in_envelope(unknown<Answer>)) ==
+        "message to a client: field 2 of peer message: " + no_alternative<Answer>(4));
+  CHECK(refusal<PeerToKeeper>(bare(unknown<PeerToKeeper>)) ==
+        "message to the keeper: " + no_alternative<PeerToKeeper>(2));
+  CHECK(refusal<KeeperToPeer>(bare(unknown<KeeperToPeer>)) ==
+        "message of the keeper: " + no_alternative<KeeperToPeer>(2));
+  CHECK(refusal<LinkMessage>(bare(unknown<LinkMessage>)) ==
+        "message of a peer: " + no_alternative<LinkMessage>(2));
   // An outcome, within what a keeper has on disk.
   const EndedAttempt ended{{1, AttemptId{2}}, std::nullopt, Exited{3}, {4}, false};
   CHECK(refusal<EndedAttempt>(replaced(encode(ended), Outcome(Exited{3}), "\x92\x06\x91\x03")) ==
@@ -205,6 +226,8 @@ TEST_CASE("the largest pieces that are sent fit into a frame") {
   CHECK(encode(PeerMessage{1, Output{{}, data, 0}}).size() < frame_limit_bytes);
   const std::string piece(piece_limit_bytes, 'x');
   CHECK(encode(PeerMessage{1, FilePiece{piece, false}}).size() < frame_limit_bytes);
+  CHECK(encode(PeerMessage{1, TreePiece{piece, false}}).size() < frame_limit_bytes);
+  CHECK(encode(PeerMessage{1, ChunkIs{data}}).size() < frame_limit_bytes);
 }
 
 }  // namespace

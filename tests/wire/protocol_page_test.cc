@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include "all_fields.h"
@@ -28,27 +29,35 @@ std::string section(const std::string& heading) {
   return page.substr(body, page.find("\n# ", body) - body);
 }
 
-/// Its entries "*NAME* (FIELD, FIELD)": the name, and how many fields.
+/// Its entries "*NAME* (FIELD, FIELD)": the name, with a + where more fields may come, and how many
+/// fields.
 using Entries = std::vector<std::pair<std::string, std::size_t>>;
 Entries entries(const std::string& heading) {
   const std::string text = section(heading);
   Entries out;
   for (std::size_t at = text.find("\n*"); at != std::string::npos; at = text.find("\n*", at + 1)) {
-    const std::size_t name_end = text.find("* (", at + 2);
+    const std::size_t name_end = text.find('*', at + 2);
+    if (text.compare(name_end, 3, "* (") != 0) continue;  // a paragraph that begins in bold
     const std::size_t close = text.find(')', name_end);
     REQUIRE(close != std::string::npos);
     const std::string listed = text.substr(name_end + 3, close - name_end - 3);
     const auto commas = static_cast<std::size_t>(std::count(listed.begin(), listed.end(), ','));
-    out.emplace_back(text.substr(at + 2, name_end - at - 2), listed.empty() ? 0 : commas + 1);
+    const bool may_grow = text.compare(close + 1, 6, " _(+)_") == 0;
+    out.emplace_back(text.substr(at + 2, name_end - at - 2) + (may_grow ? "+" : ""),
+                     listed.empty() ? 0 : commas + 1);
   }
   return out;
 }
 
+template <class T>
+std::string entry_name() {
+  return std::string(fields<T>.name) + (is_extensible<T> ? "+" : "");
+}
+
 template <class V, std::size_t... index>
 Entries alternatives(std::index_sequence<index...>) {
-  return {
-      {std::to_string(index) + " " + std::string(fields<std::variant_alternative_t<index, V>>.name),
-       fields<std::variant_alternative_t<index, V>>.count}...};
+  return {{std::to_string(index) + " " + entry_name<std::variant_alternative_t<index, V>>(),
+           fields<std::variant_alternative_t<index, V>>.count}...};
 }
 template <class V>
 Entries alternatives() {
@@ -65,7 +74,7 @@ struct Within {
       Within<typename T::key_type>::put(out);
       Within<typename T::mapped_type>::put(out);
     } else if constexpr (Listed<T> && !is_bare<T>) {
-      const auto [entry, is_new] = out.emplace(fields<T>.name, fields<T>.count);
+      const auto [entry, is_new] = out.emplace(entry_name<T>(), fields<T>.count);
       CHECK(entry->second == fields<T>.count);
       if (is_new) put_members(out);
     }
@@ -80,7 +89,13 @@ struct Within {
 };
 template <class... T>
 struct Within<std::variant<T...>> {
-  static void put(std::map<std::string, std::size_t>& out) { (Within<T>::put(out), ...); }
+  static void put(std::map<std::string, std::size_t>& out) {
+    // Commands have a section of their own.
+    if constexpr (std::is_same_v<std::variant<T...>, Command>)
+      put_inner(out);
+    else
+      (Within<T>::put(out), ...);
+  }
   /// Of messages: what is in them.
   static void put_inner(std::map<std::string, std::size_t>& out) {
     (Within<T>::put_members(out), ...);
@@ -92,6 +107,8 @@ TEST_CASE("gpl-protocol(7) names every kind of message, with its number and fiel
   CHECK(entries("WHAT A PEER ANSWERS") == alternatives<Answer>());
   CHECK(entries("WHAT A PEER TELLS ITS KEEPER") == alternatives<PeerToKeeper>());
   CHECK(entries("WHAT A KEEPER TELLS ITS PEER") == alternatives<KeeperToPeer>());
+  CHECK(entries("WHAT PEERS TELL EACH OTHER") == alternatives<LinkMessage>());
+  CHECK(entries("COMMANDS") == alternatives<Command>());
 }
 
 TEST_CASE("gpl-protocol(7) names every struct that is in a message") {
@@ -100,6 +117,7 @@ TEST_CASE("gpl-protocol(7) names every struct that is in a message") {
   Within<Answer>::put_inner(structs);
   Within<PeerToKeeper>::put_inner(structs);
   Within<KeeperToPeer>::put_inner(structs);
+  Within<LinkMessage>::put_inner(structs);
   const Entries listed = entries("STRUCTS");
   const std::map<std::string, std::size_t> on_page(listed.begin(), listed.end());
   for (const auto& [name, count] : structs) {

@@ -33,7 +33,7 @@ TEST_CASE_TEMPLATE("whatever a value holds comes back from its bytes", T, GPL_TO
 
 TEST_CASE_TEMPLATE("every alternative comes back", T, Command, StatePart, WorkerToLeader,
                    LeaderToWorker, raft::Body, JobShape, Outcome, Question, Answer, PeerToKeeper,
-                   KeeperToPeer) {
+                   KeeperToPeer, LinkMessage) {
   // Alternatives of what is within: by way of the top level.
   std::set<std::size_t> seen;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {

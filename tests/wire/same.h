@@ -24,8 +24,8 @@ bool same(const T& a, const T& b) {
   } else if constexpr (is_variant<T>) {
     return a.index() == b.index() && std::visit(
                                          [&](const auto& held) {
-                                           using Held = std::remove_cvref_t<decltype(held)>;
-                                           return same(held, *std::get_if<Held>(&b));
+                                           using Pointee = std::remove_cvref_t<decltype(held)>;
+                                           return same(held, *std::get_if<Pointee>(&b));
                                          },
                                          a);
   } else if constexpr (Listed<T>) {

@@ -15,14 +15,18 @@ struct ClusterChoice {
   bool local = false;   ///< --local: the embedded peer, whatever else there is
   std::string peers;    ///< --peers, or GPL_PEERS; empty: not named
   std::string version;  ///< of this gpl, for people
+  /// Only the peer of this machine is meant: no other one will do.
+  bool only_here = false;
 };
 
-/// A session with the peer of this machine; null: there is no cluster, and the embedded peer is to
-/// do it. In order: --local; named peers, which this version cannot ask (Code::unsupported, or
-/// not_found and invalid for their names); the socket in the user's state folder, then that of a
-/// system service. Without a peer on this machine this costs a few access(2). A machine that
-/// belongs to a cluster (its identity file, or a cluster key) never runs a job by itself in
-/// silence: when nobody answers within 10 s this is Code::not_found.
+/// A session with a peer; null: there is no cluster, and the embedded peer is to do it. In order:
+/// --local; the peers that were named; the socket in the user's state folder, then that of a system
+/// service; where there is a cluster key, `peers` of gpl.toml, then those that announce themselves
+/// on the local network. Without a key and a peer on this machine this costs a few access(2). A
+/// machine that belongs to a cluster (its identity file, or a cluster key) never runs a job by
+/// itself in silence: when nobody answers this is Code::not_found, with what was tried.
+/// Code::denied for a key that is missing (of named peers), is none, or is refused; Code::invalid
+/// for what is no HOST:PORT.
 Result<std::unique_ptr<Session>> find_cluster(const ClusterChoice& choice,
                                               const host::Folders& folders, const Voice& voice);
 

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "gpl/client/places.h"
 #include "gpl/client/voice.h"
 #include "gpl/core/id.h"
 #include "gpl/core/result.h"
@@ -17,26 +18,18 @@
 #include "gpl/net/connection.h"
 #include "gpl/net/dialer.h"
 #include "gpl/net/loop.h"
+#include "gpl/net/secure_socket.h"
 #include "gpl/wire/client_message.h"
 
 namespace gpl::client {
-
-/// Where a peer listens, and how long it is worth waiting for.
-struct PeerPlace {
-  std::vector<std::string> sockets;  ///< Unix sockets, tried in this order
-  /// For the first connection; 0: every socket is tried once.
-  Duration patience = seconds(10);
-  /// For a peer that was there and has gone: an upgrade, a crash.
-  Duration patience_again = seconds(300);
-  std::string version;  ///< of this gpl, for people
-};
 
 /// The Error of a peer's refusal, with its words, the nearest miss and the way out, a line each.
 /// Code::invalid when the command is to exit with 2, else Code::unsupported.
 Error refusal(const wire::Refused& refused);
 
 /// A command's conversation with a peer: questions and what is answered to them. When the
-/// connection is lost it connects again by itself and asks anew what is not yet answered.
+/// connection is lost it connects again by itself, over TCP also to another peer of the cluster,
+/// and asks anew what is not yet answered.
 /// Waiting is counted in tries, not by the clock: time in which this process was stopped is none.
 ///
 /// Callbacks come from the loop, that is from within run_until, ask_for and flush.
@@ -47,8 +40,8 @@ class Session {
   using Anew = std::function<wire::Question()>;
 
   /// Connects, and exchanges hellos. Code::not_found when nobody answers (place.patience),
-  /// Code::denied when the peer refuses this caller, Code::unsupported when the two share no
-  /// protocol. `voice` outlives the session.
+  /// Code::denied when the peer refuses this caller or its key, Code::unsupported when the two
+  /// share no protocol; each with the address. `voice` outlives the session.
   static Result<std::unique_ptr<Session>> connect(PeerPlace place, const Voice& voice);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -96,10 +89,14 @@ class Session {
   static Error unexpected(const wire::Answer& answer);
 
   void dial();
-  void dialed(Result<posix::Fd> socket);
+  template <class Socket>
+  void dialed(Result<Socket> socket);
+  void try_next(Error why);
+  void refused(Error why);
   void try_later();
   void say_waiting();
   Error gone() const;
+  void learn_peers();
   void received(std::string_view payload);
   void greet(wire::Answer& answer);
   void deliver(std::uint32_t question, wire::Answer&& answer);
@@ -109,19 +106,21 @@ class Session {
 
   std::unique_ptr<net::Loop> loop_;
   PeerPlace place_;
+  Places places_;
   const Voice& voice_;
   std::optional<net::Dialer> dialer_;
+  std::optional<net::SecureDialer> secure_dialer_;
   std::optional<net::Connection> connection_;
   net::Timer retry_;
   net::Timer hello_deadline_;
-  std::size_t next_socket_ = 0;
+  net::Timer learning_;
+  Moment dialed_at_;
   Duration backoff_;
   Duration waited_;  ///< since the connection was lost, as counted by the tries
   bool said_waiting_ = false;
   bool greeted_ = false;
   std::uint32_t connections_ = 0;
-  std::optional<Error> refused_dial_;  ///< the last reason
-  std::optional<Error> lost_;          ///< for good
+  std::optional<Error> lost_;  ///< for good
   std::map<std::uint32_t, Outstanding> outstanding_;
   std::uint32_t next_question_ = 1;
   std::optional<JobId> job_;

@@ -23,6 +23,8 @@ std::string cluster_text(const wire::ClusterStatus& status, const Screen& screen
 /// "cluster 7f3a · leader lab1 · this machine alone: not protected against its loss".
 std::string cluster_line(const wire::ClusterStatus& status);
 std::string peers_text(const std::vector<wire::PeerSummary>& peers, const Screen& screen);
+/// The same with each peer's part in the consensus, where it is reached, and its labels.
+std::string links_text(const std::vector<wire::PeerSummary>& peers, const Screen& screen);
 /// "" when there is none. Of what stands in it only commands are cut.
 std::string jobs_text(const std::vector<wire::JobSummary>& jobs, const Screen& screen);
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,9 +13,16 @@
 #include "gpl/peer/local_attempts.h"
 #include "gpl/peer/output_feed.h"
 #include "gpl/peer/output_watch.h"
+#include "gpl/peer/output_window.h"
 #include "gpl/wire/client_message.h"
 
 namespace gpl::peer {
+
+/// How a job ends, told by the keeper of its only task's attempt before the log has taken it: the
+/// exit is on the worker's disk. Nothing where another attempt may follow, the log may say
+/// otherwise, or it is not known yet.
+std::optional<Outcome> foreseen_end(const ClusterState& state, const JobRecord& job,
+                                    const LocalAttempt* attempt);
 
 /// Answers one Follow: the output of a job's task, attempt after attempt, and how it ended. No more
 /// than a window of bytes is on its way at a time.
@@ -28,7 +34,7 @@ class Follower {
     JobNews& news;
     OutputWatch& watch;
     std::function<std::string(const Fence&)> folder_of;  ///< where an attempt's files are
-    std::string peer_name;
+    std::function<std::string(PeerId)> name_of;          ///< of a peer; PeerId{}: of this one
   };
   /// `answer` is told from within calls, and must not end this; `over` is told after the last one,
   /// at the end of a turn, and may.
@@ -49,13 +55,6 @@ class Follower {
   JobId job() const { return question_.job; }
 
  private:
-  struct Sent {
-    Fence attempt;
-    wire::OutputStream stream = wire::OutputStream::out;
-    std::uint64_t end = 0;  ///< offset after it
-    std::uint64_t bytes = 0;
-  };
-
   void advance();
   bool begin_next();
   bool give_pieces();
@@ -71,13 +70,12 @@ class Follower {
   std::map<std::pair<AttemptId, wire::OutputStream>, std::uint64_t> from_;
   JobNews::Subscription news_;
   Fence current_;  ///< of the feed, or the last one that is over
+  PeerId ran_on_;  ///< where that one ran
   std::optional<OutputFeed> feed_;
   std::optional<OutputWatch::Number> watching_;
   std::uint64_t tellings_before_ = 0;  ///< of the attempt's output, when it began to be watched
   OutputWatch::Given given_;           ///< of the current attempt, and taken by the client
-  std::deque<Sent> on_the_way_;
-  std::uint64_t window_used_ = 0;
-  std::uint64_t taken_of_first_ = 0;
+  OutputWindow window_;
   bool advancing_ = false;
   bool finished_ = false;
   bool attached_ = false;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "gpl/auth/key_pair.h"
 #include "gpl/core/id.h"
 #include "gpl/core/result.h"
 #include "gpl/core/time.h"
@@ -27,7 +28,14 @@ Result<std::optional<Identity>> read_identity(const std::string& state);
 /// A new peer in a new cluster of its own, on disk and synced before it returns. Code::busy when
 /// there is an identity already.
 Result<Identity> found_identity(const std::string& state);
-/// It leaves its cluster for good: the identity, and that it was draining. Fine when there is none.
+/// The same in a cluster that was found, which must not be 0: a peer id of its own. Code::busy too.
+Result<Identity> join_identity(const std::string& state, std::uint64_t cluster);
+/// The static pair of this peer's handshakes: STATE/peer/static.key, mode 0600, made with the
+/// identity; one that is not there (an older gpl's folder) is made. Code::invalid for a damaged
+/// one.
+Result<auth::KeyPair> static_key(const std::string& state);
+/// It leaves its cluster for good: the identity with its static key, the addresses of others, and
+/// that it was draining. Fine when there is none.
 Status remove_identity(const std::string& state);
 
 /// The cluster as people are told it: the first 4 hex digits of its id.

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "gpl/core/coordinator.h"
@@ -26,10 +28,16 @@ class Leader {
   void applied(const AppliedEntry& entry);
   /// After every event of the replica: leadership may have come or gone.
   void after_event();
+  /// Elected, and not sure yet of all that was committed before: is kept until it leads.
   void receive(PeerId from, const WorkerToLeader& message);
+  void receive(const std::vector<std::pair<PeerId, WorkerToLeader>>& messages);
   void tick();
   /// As Coordinator::forget.
   Status forget(PeerId peer);
+  /// The peer leaves for good: what its worker still says is not heard, so that it is not taken for
+  /// one that has come back. Until another leads.
+  void leaves(PeerId peer);
+  void may_return(PeerId peer) { left_.erase(peer); }
 
   /// When `tick` is due at the latest; nothing while it does not lead.
   std::optional<Moment> wake_at() const { return coordinator_.wake_at(); }
@@ -37,6 +45,8 @@ class Leader {
 
  private:
   LeaderView view() const;
+  bool is_elected() const;
+  void hear_early();
   void perform();
   void propose(std::vector<Command> commands);
 
@@ -45,6 +55,8 @@ class Leader {
   Send send_;
   Coordinator coordinator_;
   raft::Term term_ = 0;  ///< that the coordinator leads in
+  std::set<PeerId> left_;
+  std::vector<std::pair<PeerId, WorkerToLeader>> early_;  ///< said before it leads
   bool performing_ = false;
 };
 

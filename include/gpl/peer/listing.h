@@ -26,6 +26,7 @@ struct ClusterFacts {
   std::string leader;   ///< its name; "": none
   std::uint32_t voters = 0;
   std::uint32_t can_lose = 0;
+  bool unprotected = false;
 };
 
 inline constexpr std::size_t most_active_listed = 200;

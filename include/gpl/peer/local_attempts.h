@@ -14,11 +14,12 @@
 
 namespace gpl::peer {
 
-/// An attempt whose folder is on this machine.
+/// An attempt whose output is on this machine: it ran here, or a copy is kept (Mirrors).
 struct LocalAttempt {
   Fence fence;
   JobId job;
   TaskId task;
+  PeerId ran_on;  ///< 0: here, and its folder with what it made is here too
   bool running = false;
   std::uint64_t out_bytes = 0;  ///< of its files, as far as the keeper has told
   std::uint64_t err_bytes = 0;
@@ -47,6 +48,9 @@ class LocalAttempts {
   void take(const wire::from_keeper::Listed& listed);
   /// It is gone: it will tell all anew.
   void keeper_lost();
+
+  // What the copies of others' output tell; told with Grew and Ended as by the keeper.
+  void take_mirror(const Fence& fence, JobId job, TaskId task, PeerId ran_on);
 
   void collected(const Fence& fence);
   void not_collected(const Fence& fence, const Error& why);

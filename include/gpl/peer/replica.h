@@ -84,6 +84,8 @@ class Replica {
   Result<raft::Index> promote(raft::NodeId id);
   Result<raft::Index> remove(raft::NodeId id);
   Status transfer(raft::NodeId to);
+  /// As `raft::Node::reached`.
+  void reached(raft::NodeId id);
 
   /// When `tick` is due at the latest. Nothing: it has stopped.
   std::optional<Moment> wake_at() const {
@@ -92,6 +94,8 @@ class Replica {
   const raft::Node& node() const { return node_; }
   const ClusterState& state() const { return state_; }
   raft::Index applied_index() const { return applied_; }
+  raft::Term applied_term() const { return applied_term_; }  ///< of that entry
+  Duration election_timeout() const { return options_.raft.election_timeout; }
   const std::optional<Error>& failure() const { return failure_; }
   std::uint64_t batches() const { return queue_.batches(); }  ///< written to the log so far
 
@@ -120,6 +124,7 @@ class Replica {
   store::Wal wal_;
   ClusterState state_;
   raft::Index applied_ = 0;  ///< the last entry that the state stands for
+  raft::Term applied_term_ = 0;
   raft::Node node_;
   CommitQueue queue_;
   Snapshots snapshots_;

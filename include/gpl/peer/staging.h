@@ -46,13 +46,18 @@ class Staging {
   /// The attempt ends before it begins: what is being staged is given up soon and not told.
   void cancel(const Fence& fence);
 
+  /// Whether nothing is in the attempt's `work`, and nothing was found in it before: there is
+  /// nothing to collect. A few system calls: not for the pool.
+  bool made_nothing(const Fence& fence) const;
+
   /// After the attempt's end, however it ended: moves what is new or changed in `work` to `files`.
   /// `found` is told once that is so. Then `cleared` (may be empty), once `work` is gone or cannot
   /// be removed: the keeper may discard the folder, and is not held up by a large tree. After an
   /// error `cleared` is not told: what is missing in `files` is still in `work`; ask again. With
-  /// StagingMode::none nothing is found.
+  /// StagingMode::none nothing is found. `without_tree`: nothing was to be staged, and perhaps
+  /// nobody has asked to prepare it.
   void collect(JobId job, TaskId task, Fence fence, StagingMode mode, Found found,
-               Cleared cleared = {});
+               Cleared cleared = {}, bool without_tree = false);
 
  private:
   struct Attempt {

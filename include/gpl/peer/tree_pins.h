@@ -23,8 +23,10 @@ class TreePins {
 
   TreePins(Pool& pool, const artifact::ChunkStore& store) : store_(store), strand_(pool) {}
 
-  /// The pins that there should be at start; removes those of other jobs, and of all clients.
-  void restore(std::vector<std::pair<JobId, ContentId>> jobs, Done done);
+  /// The pins that there should be at start: of these jobs those whose trees are whole here, which
+  /// `done` is told. Removes those of other jobs and, at the process's start, of all clients.
+  using Restored = std::function<void(Result<std::vector<JobId>>)>;
+  void restore(std::vector<std::pair<JobId, ContentId>> jobs, bool keep_clients, Restored done);
   /// `done` may be empty. A tree of "" needs no pin.
   void pin(JobId job, const ContentId& tree, Done done = {});
   void unpin(JobId job, const ContentId& tree, Done done = {});

@@ -148,14 +148,15 @@ inline constexpr auto fields<JobList> = list_of<JobList>("job list", &JobList::j
 template <>
 inline constexpr auto fields<PeerSummary> = list_of<PeerSummary>(
     "peer summary", &PeerSummary::id, &PeerSummary::view, &PeerSummary::state, &PeerSummary::up_at,
-    &PeerSummary::cpus_lent, &PeerSummary::memory_lent_bytes);
+    &PeerSummary::cpus_lent, &PeerSummary::memory_lent_bytes, &PeerSummary::part,
+    &PeerSummary::address);
 template <>
 inline constexpr bool is_extensible<PeerSummary> = true;
 template <>
 inline constexpr auto fields<ClusterStatus> = list_of<ClusterStatus>(
     "cluster status", &ClusterStatus::cluster, &ClusterStatus::leader, &ClusterStatus::voters,
     &ClusterStatus::can_lose, &ClusterStatus::peers, &ClusterStatus::active,
-    &ClusterStatus::more_active, &ClusterStatus::ended);
+    &ClusterStatus::more_active, &ClusterStatus::ended, &ClusterStatus::unprotected);
 template <>
 inline constexpr bool is_extensible<ClusterStatus> = true;
 template <>
@@ -179,6 +180,37 @@ inline constexpr auto fields<HealthRow> = list_of<HealthRow>("health row", &Heal
                                                              &HealthRow::subject, &HealthRow::text);
 template <>
 inline constexpr auto fields<Health> = list_of<Health>("health", &Health::rows);
+template <>
+inline constexpr auto fields<FollowAttempt> = list_of<FollowAttempt>(
+    "follow attempt", &FollowAttempt::attempt, &FollowAttempt::job, &FollowAttempt::task,
+    &FollowAttempt::out_bytes, &FollowAttempt::err_bytes, &FollowAttempt::attached);
+template <>
+inline constexpr auto fields<FetchManifest> = list_of<FetchManifest>("fetch manifest",
+                                                                     &FetchManifest::tree,
+                                                                     &FetchManifest::offset);
+template <>
+inline constexpr auto fields<FetchChunk> = list_of<FetchChunk>("fetch chunk", &FetchChunk::id);
+template <>
+inline constexpr auto fields<AskJobNotes> = list_of<AskJobNotes>("ask job notes",
+                                                                 &AskJobNotes::job);
+template <>
+inline constexpr auto fields<ForgetPeer> = list_of<ForgetPeer>("forget peer", &ForgetPeer::peer);
+template <>
+inline constexpr auto fields<AttemptOver> = list_of<AttemptOver>("attempt over",
+                                                                 &AttemptOver::outcome,
+                                                                 &AttemptOver::started_at);
+template <>
+inline constexpr auto fields<TreePiece> = list_of<TreePiece>("tree piece", &TreePiece::data,
+                                                             &TreePiece::last);
+template <>
+inline constexpr auto fields<ChunkIs> = list_of<ChunkIs>("chunk is", &ChunkIs::data);
+template <>
+inline constexpr auto fields<JobNotesAre> = list_of<JobNotesAre>(
+    "job notes are", &JobNotesAre::kept_files, &JobNotesAre::kept_bytes, &JobNotesAre::kept_until,
+    &JobNotesAre::left_out_bytes, &JobNotesAre::client_gone, &JobNotesAre::started_at,
+    &JobNotesAre::ran_here);
+template <>
+inline constexpr bool is_extensible<JobNotesAre> = true;
 template <>
 inline constexpr auto fields<PeerMessage> = list_of<PeerMessage>("peer message",
                                                                  &PeerMessage::question,

@@ -167,6 +167,8 @@ struct ExecInTask {
   std::vector<std::string> command;
   friend bool operator==(const ExecInTask&, const ExecInTask&) = default;
 };
+/// Signal 0: the asker has lost interest; of a command it is ended, and what follows output is told
+/// no more.
 struct SignalExec {
   std::uint32_t question = 0;
   std::int32_t signal = 0;
@@ -217,11 +219,49 @@ struct AskHealth {
   friend bool operator==(const AskHealth&, const AskHealth&) = default;
 };
 
+/// What follows is asked by peers of each other, on behalf of their clients; each answers for what
+/// is with itself alone.
+///
+/// The output of one attempt that ran, or runs, there, from these offsets on. Answered with Output
+/// and at last AttemptOver, or Refused when its folder is not there.
+struct FollowAttempt {
+  Fence attempt;
+  JobId job;
+  TaskId task;
+  std::uint64_t out_bytes = 0;
+  std::uint64_t err_bytes = 0;
+  bool attached = false;  ///< as in Follow
+  friend bool operator==(const FollowAttempt&, const FollowAttempt&) = default;
+};
+/// Of a tree that is whole there: its encoded manifest. Answered with TreePiece, or Refused.
+struct FetchManifest {
+  ContentId tree;
+  std::uint64_t offset = 0;
+  friend bool operator==(const FetchManifest&, const FetchManifest&) = default;
+};
+/// Answered with ChunkIs, or Refused.
+struct FetchChunk {
+  ContentId id;
+  friend bool operator==(const FetchChunk&, const FetchChunk&) = default;
+};
+/// Answered with JobNotesAre.
+struct AskJobNotes {
+  JobId job;
+  friend bool operator==(const AskJobNotes&, const AskJobNotes&) = default;
+};
+/// A peer that is unreachable is given up, and every attempt there is lost; by the leader, or it is
+/// refused. Answered with Done.
+struct ForgetPeer {
+  std::string peer;  ///< its name, or its id in hex
+  friend bool operator==(const ForgetPeer&, const ForgetPeer&) = default;
+};
+
 using Question =
     std::variant<Hello, AskChunks, PutChunk, PutManifest, CommitTree, SubmitJob, Follow, Taken,
                  WaitFor, ListJobs, AskCluster, AskExplanation, CancelJob, HoldJob, ReleaseJob,
                  RerunJob, SignalTask, SendInput, ExecInTask, SignalExec, AskResults, FetchFile,
-                 ForgetFiles, DrainPeer, ResumePeer, LeaveCluster, AskHealth>;
+                 ForgetFiles, DrainPeer, ResumePeer, LeaveCluster, AskHealth, FollowAttempt,
+                 FetchManifest, FetchChunk, AskJobNotes, ForgetPeer>;
 struct ClientMessage {
   std::uint32_t question = 0;
   Question body;
@@ -315,12 +355,15 @@ struct PeerSummary {
   Instant up_at;
   int cpus_lent = 0;
   std::uint64_t memory_lent_bytes = 0;
+  std::string part;     ///< in the consensus: leader, voter, learner; "" none
+  std::string address;  ///< where the asked peer reaches it; "": it does not
 };
 struct ClusterStatus {
   std::string cluster;  ///< its short id; "" none yet
   std::string leader;
   std::uint32_t voters = 0;
   std::uint32_t can_lose = 0;  ///< so many machines without losing anything
+  bool unprotected = false;    ///< two peers, and the second does not keep up with the log
   std::vector<PeerSummary> peers;
   std::vector<JobSummary> active;  ///< running first, then the queue; not all of a long one
   std::uint64_t more_active = 0;   ///< that are not listed
@@ -366,9 +409,38 @@ struct Health {
   friend bool operator==(const Health&, const Health&) = default;
 };
 
-using Answer = std::variant<Hello, Done, Refused, ChunksMissing, TreeKept, Submitted, Output,
-                            TaskEnded, JobEnded, JobList, ClusterStatus, Explained, InputTaken,
-                            ExecEnded, Results, FilePiece, Health>;
+/// The attempt is over, and all of its output that is kept has been told. Without an outcome: it is
+/// not known here.
+struct AttemptOver {
+  std::optional<Outcome> outcome;
+  std::optional<Instant> started_at;
+  friend bool operator==(const AttemptOver&, const AttemptOver&) = default;
+};
+struct TreePiece {
+  std::string data;
+  bool last = false;
+  friend bool operator==(const TreePiece&, const TreePiece&) = default;
+};
+struct ChunkIs {
+  std::string data;
+  friend bool operator==(const ChunkIs&, const ChunkIs&) = default;
+};
+/// What the asked peer knows of a job and the cluster's state does not say.
+struct JobNotesAre {
+  std::uint64_t kept_files = 0;
+  std::uint64_t kept_bytes = 0;
+  std::optional<Instant> kept_until;
+  std::uint64_t left_out_bytes = 0;
+  bool client_gone = false;
+  std::optional<Instant> started_at;
+  bool ran_here = false;
+  friend bool operator==(const JobNotesAre&, const JobNotesAre&) = default;
+};
+
+using Answer =
+    std::variant<Hello, Done, Refused, ChunksMissing, TreeKept, Submitted, Output, TaskEnded,
+                 JobEnded, JobList, ClusterStatus, Explained, InputTaken, ExecEnded, Results,
+                 FilePiece, Health, AttemptOver, TreePiece, ChunkIs, JobNotesAre>;
 struct PeerMessage {
   std::uint32_t question = 0;
   Answer body;

@@ -11,6 +11,7 @@
 #include "gpl/raft/message.h"
 #include "gpl/wire/client_message.h"
 #include "gpl/wire/keeper_message.h"
+#include "gpl/wire/link_message.h"
 
 /// The model as bytes, in msgpack, after one byte that says which format this is. Values are what
 /// the model's structs are: see write.h and read.h for the forms and NOUN_fields.h for the fields.
@@ -29,7 +30,8 @@ inline constexpr char format = 1;
 
 /// T is one of: Command; std::vector<Command>, the commands of one log entry; StatePart, a piece of
 /// a snapshot; raft::Message; WorkerToLeader; LeaderToWorker; PeerToKeeper; KeeperToPeer;
-/// EndedAttempt and to_worker::Start, as a keeper has them on disk; ClientMessage; PeerMessage.
+/// EndedAttempt and to_worker::Start, as a keeper has them on disk; ClientMessage; PeerMessage;
+/// LinkMessage.
 /// Requires what the types require (enumerators with a name, tasks in order, a description of every
 /// job), and less than 4 GiB.
 template <class T>
@@ -67,5 +69,7 @@ extern template std::string encode(const ClientMessage&);
 extern template Result<ClientMessage> decode(std::string_view);
 extern template std::string encode(const PeerMessage&);
 extern template Result<PeerMessage> decode(std::string_view);
+extern template std::string encode(const LinkMessage&);
+extern template Result<LinkMessage> decode(std::string_view);
 
 }  // namespace gpl::wire

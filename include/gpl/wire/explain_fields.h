@@ -55,9 +55,9 @@ inline constexpr auto fields<LoadHold> = list_of<LoadHold>("load hold", &LoadHol
                                                            &LoadHold::ends_by);
 template <>
 inline constexpr auto fields<PeerView> = list_of<PeerView>(
-    "peer view", &PeerView::name, &PeerView::host, &PeerView::accelerators, &PeerView::environments,
-    &PeerView::problems, &PeerView::labels, &PeerView::holds, &PeerView::cpus_held,
-    &PeerView::memory_held_bytes, &PeerView::loads, &PeerView::closed, &PeerView::reported_at,
-    &PeerView::unreachable_since);
+    "peer view", &PeerView::name, &PeerView::id, &PeerView::host, &PeerView::accelerators,
+    &PeerView::environments, &PeerView::problems, &PeerView::labels, &PeerView::holds,
+    &PeerView::cpus_held, &PeerView::memory_held_bytes, &PeerView::loads, &PeerView::closed,
+    &PeerView::reported_at, &PeerView::unreachable_since);
 
 }  // namespace gpl::wire

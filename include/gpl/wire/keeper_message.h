@@ -50,7 +50,8 @@ struct OfferChanged {
   PeerOffer offer;
   friend bool operator==(const OfferChanged&, const OfferChanged&) = default;
 };
-/// Answers Prepare: the attempt's `work` folder is whole, or there is nothing to stage.
+/// Answers Prepare: the attempt's `work` folder is whole, or there is nothing to stage. It may also
+/// come before the order to start does: then nothing is asked.
 struct Prepared {
   Fence attempt;
   std::vector<Secret> secrets;
@@ -146,7 +147,8 @@ struct Prepare {
 struct Listed {
   friend bool operator==(const Listed&, const Listed&) = default;
 };
-/// So much of each stream is in the attempt's files. After `ended` they grow no more.
+/// So much of each stream is in the attempt's files. After `ended` they grow no more: told with
+/// every Ended, watched or not.
 struct Grew {
   Fence attempt;
   std::uint64_t out_bytes = 0;
