@@ -73,6 +73,8 @@ class Place:
         for folder in (base, self.work, self.bin):
             folder.chmod(0o755)
         (self.bin / "gpl").symlink_to(gpl)
+        # A worker says and hears nothing beyond this machine.
+        self.write_config('mdns = false\nlisten = "127.0.0.1:0"\n')
         self.env = {
             "PATH": f"{self.bin}:{PATH}",
             "LANG": "C.UTF-8",

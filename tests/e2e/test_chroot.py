@@ -127,32 +127,44 @@ def test_without_proc_a_leftover_child_ends_with_the_job(furnished, sleeper):
     assert alive() == [] and time.monotonic() - began < 4
 
 
-def test_a_host_name_of_etc_hosts_is_resolved(jail):
-    (jail.root / "etc").mkdir()
-    (jail.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n10.9.8.7 lab1 lab1.example\n")
-    done = jail("run", "--peers", "lab1:7001", "--", "x")
+# Without a network: nobody answers there.
+ALONE = ["unshare", "-n"]
+
+
+@pytest.fixture
+def keyed(jail):
+    """The same with a cluster's key, without which no peers are asked."""
+    done = jail("key", "new", HOME="/")
+    assert done.returncode == 0, done.stderr
+    return jail
+
+
+def test_a_host_name_of_etc_hosts_is_resolved(keyed):
+    (keyed.root / "etc").mkdir()
+    (keyed.root / "etc" / "hosts").write_text("127.0.0.1 localhost\n10.9.8.7 lab1 lab1.example\n")
+    done = keyed("run", "--peers", "lab1:7001", "--", "x", before=ALONE)
     assert done.returncode == 125
     assert b"lab1" in done.stderr and b"10.9.8.7" in done.stderr and b"7001" in done.stderr
 
 
-def test_a_host_name_is_resolved_by_dns(jail):
-    (jail.root / "etc").mkdir()
-    (jail.root / "etc" / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+def test_a_host_name_is_resolved_by_dns(keyed):
+    (keyed.root / "etc").mkdir()
+    (keyed.root / "etc" / "resolv.conf").write_text("nameserver 127.0.0.1\n")
     around = ["unshare", "-n", "/usr/bin/python3", "-c", NAME_SERVER]
-    done = jail("run", "--peers", "gpuone.example", "--", "x", before=around)
+    done = keyed("run", "--peers", "gpuone.example", "--", "x", before=around)
     assert done.returncode == 125
     assert b"gpuone.example" in done.stderr and b"10.1.2.3" in done.stderr
-    done = jail("run", "--peers", "gputwo.example", "--", "x", before=around)
+    done = keyed("run", "--peers", "gputwo.example", "--", "x", before=around)
     assert done.returncode == 125
     assert b"cannot resolve" in done.stderr and b"gputwo.example" in done.stderr
 
 
-def test_a_nsswitch_of_the_host_loads_no_modules(jail):
-    (jail.root / "etc").mkdir()
-    (jail.root / "etc" / "nsswitch.conf").write_text(
+def test_a_nsswitch_of_the_host_loads_no_modules(keyed):
+    (keyed.root / "etc").mkdir()
+    (keyed.root / "etc" / "nsswitch.conf").write_text(
         "hosts: mymachines resolve myhostname files dns\npasswd: sss systemd ldap files\n")
-    (jail.root / "etc" / "hosts").write_text("10.9.8.7 lab1\n")
-    done = jail("run", "--peers", "lab1", "--", "x")
+    (keyed.root / "etc" / "hosts").write_text("10.9.8.7 lab1\n")
+    done = keyed("run", "--peers", "lab1", "--", "x", before=ALONE)
     assert done.returncode == 125 and b"10.9.8.7" in done.stderr
 
 

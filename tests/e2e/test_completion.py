@@ -11,7 +11,7 @@ import time
 import pytest
 
 COMMANDS = {"run", "submit", "status", "explain", "wait", "logs", "attach", "cancel", "hold", "release", "exec",
-            "rerun", "get", "history", "worker", "coordinator", "peers", "leave", "doctor", "devices", "match",
+            "rerun", "get", "history", "worker", "coordinator", "peers", "leave", "key", "doctor", "devices", "match",
             "completion", "wal"}
 BASH_COMPLETION = pathlib.Path("/usr/share/bash-completion/bash_completion")
 
@@ -134,7 +134,7 @@ def test_fish_takes_the_script(gpl):
     ("gpl ", COMMANDS),
     ("gpl run --st", {"--stdin", "--stage"}),
     ("gpl run --arr", set()),
-    ("gpl peers ", {"drain", "resume"}),
+    ("gpl peers ", {"drain", "resume", "forget"}),
     ("gpl run --stage no", {"notes.txt"}),
     ("gpl get last --into ", {"folder/"}),
     ("gpl completion ", {"bash", "zsh", "fish"}),

@@ -76,7 +76,7 @@ def test_options_that_need_a_cluster_are_refused_without_one(run, words):
     assert not (run.base / "ran").exists()
 
 
-@pytest.mark.parametrize("command", ["call", "map", "key", "top", "data"])
+@pytest.mark.parametrize("command", ["call", "map", "top", "data"])
 def test_commands_of_a_later_version_are_refused_with_a_word(run, command):
     done = run(command)
     assert done.returncode == 2
@@ -100,10 +100,13 @@ def test_a_configuration_that_makes_no_sense_is_told_with_its_line(run, text):
     assert not (run.base / "ran").exists()
 
 
-def test_a_configuration_key_of_a_later_version_is_told_so(run):
-    run.write_config('peers = ["lab1"]\n')
-    done = run("run", "--", "true")
-    assert done.returncode == 125 and "later version" in said(done)
+def test_peers_of_the_configuration_are_asked_when_there_is_a_key(run):
+    run.write_config('mdns = false\npeers = ["127.0.0.1:1"]\n')
+    assert run("run", "--", "true").returncode == 0
+    assert run("key", "new").returncode == 0
+    done = run("run", "--", "touch", str(run.base / "ran"))
+    assert done.returncode == 125 and "127.0.0.1:1" in said(done)
+    assert not (run.base / "ran").exists()
 
 
 def test_a_configuration_that_cannot_be_read_is_told(run):
@@ -178,11 +181,11 @@ def test_a_full_disk_does_not_lose_what_a_job_has_made(run, small_disk):
 
 
 def test_a_cluster_key_without_a_peer_is_never_a_silent_local_run(run):
-    (run.config / "gpl").mkdir()
-    (run.config / "gpl" / "cluster.key").write_text("x")
-    done = run("run", "--", "touch", str(run.base / "ran"))
-    assert done.returncode == 125 and not (run.base / "ran").exists()
-    assert "cluster.key" in said(done) and "--local" in said(done)
+    for make in (lambda: run("key", "new"), lambda: (run.config / "gpl" / "cluster.key").write_text("x")):
+        make()
+        done = run("run", "--", "touch", str(run.base / "ran"))
+        assert done.returncode == 125 and not (run.base / "ran").exists()
+        assert "cluster.key" in said(done) and "--local" in said(done)
     assert run("run", "--local", "--", "true").returncode == 0
 
 
@@ -192,6 +195,9 @@ def test_peers_that_cannot_be_asked_are_named(run, way):
         if way == "--peers":
             return run("run", "--peers", peers, "--", "touch", str(run.base / "ran"))
         return run("run", "--", "touch", str(run.base / "ran"), env={"GPL_PEERS": peers})
+    done = asked("localhost:7000")
+    assert done.returncode == 125 and "gpl key set" in said(done)
+    assert run("key", "new").returncode == 0
     done = asked("no-such-host.invalid")
     assert done.returncode == 125 and "no-such-host.invalid" in said(done)
     done = asked("localhost:7000")

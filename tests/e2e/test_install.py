@@ -11,7 +11,7 @@ BUILD = ROOT / "build"
 PAGES = [
     "gpl-architecture.7", "gpl-attach.1", "gpl-cancel.1", "gpl-completion.1", "gpl-coordinator.1", "gpl-devices.1",
     "gpl-doctor.1", "gpl-exec.1", "gpl-explain.1", "gpl-get.1", "gpl-history.1", "gpl-hold.1",
-    "gpl-job.5", "gpl-leave.1", "gpl-logs.1", "gpl-match.1", "gpl-peers.1", "gpl-protocol.7",
+    "gpl-job.5", "gpl-key.1", "gpl-leave.1", "gpl-logs.1", "gpl-match.1", "gpl-peers.1", "gpl-protocol.7",
     "gpl-release.1", "gpl-rerun.1", "gpl-run.1", "gpl-status.1", "gpl-submit.1", "gpl-wait.1",
     "gpl-wal.1", "gpl-wal.5", "gpl-worker.1", "gpl.1", "gpl.toml.5",
 ]
