@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gpl/core/hex.h"
 #include "hex_number.h"
 
 namespace gpl::peer {
@@ -20,14 +21,14 @@ std::string text_of(const net::MdnsService& service, const std::string& key) {
 
 net::MdnsService announced(PeerId peer, const std::string& fingerprint, const std::string& version,
                            std::uint16_t port) {
-  const std::string id = hex_number(peer.value);
+  const std::string id = hex(peer.value);
   return {id, port, {{"id", id}, {"key", fingerprint}, {"version", version}}};
 }
 
 std::optional<PeerId> announced_peer(const net::MdnsService& service,
                                      const std::string& fingerprint) {
   const std::uint64_t id = number_of_hex(text_of(service, "id"));
-  if (id == 0 || hex_number(id) != service.instance || text_of(service, "key") != fingerprint)
+  if (id == 0 || hex(id) != service.instance || text_of(service, "key") != fingerprint)
     return std::nullopt;
   return PeerId{id};
 }

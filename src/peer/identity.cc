@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "drawn_number.h"
+#include "gpl/core/hex.h"
 #include "gpl/host/machine.h"
 #include "gpl/host/record.h"
 #include "gpl/posix/clock.h"
@@ -80,7 +81,7 @@ std::string encode(const Identity& identity) {
   record.add("form", form);
   record.add("peer", static_cast<std::int64_t>(identity.peer.value));
   record.add("node", static_cast<std::int64_t>(identity.node.value));
-  record.add("cluster", hex_number(identity.cluster));
+  record.add("cluster", hex(identity.cluster));
   record.add("name", identity.name);
   record.add("founded_ms", identity.founded_at.since_epoch_ms);
   return record.encode();
@@ -202,7 +203,7 @@ Status remove_identity(const std::string& state) {
   return sync_folder(folder.value(), state);
 }
 
-std::string short_name(std::uint64_t cluster) { return hex_number(cluster).substr(0, 4); }
+std::string short_name(std::uint64_t cluster) { return hex(cluster).substr(0, 4); }
 
 bool is_draining(const std::string& state) {
   return ::access((folder_of(state) + "/draining").c_str(), F_OK) == 0;
